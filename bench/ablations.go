@@ -38,7 +38,7 @@ var ownContexts = []change{{"consumer/batch.go", "\t\tb.call(ctx, i, b.delivery(
 var apart = []change{{"producer/flight.go", "flightMessages = 4096", "flightMessages = 1"}}
 
 var polling = []change{
-	{"consumer/turns.go", "c.schedule.Rest(a.Slot.Scheduled(), a.Slot.Facts, at)", "_ = at\n\tc.schedule.Rest(a.Slot.Scheduled(), a.Slot.Facts, time.Now().Add(time.Millisecond))"},
+	{"consumer/turns.go", "a.Slot.Rest(a.Slot.Facts, at)", "_ = at\n\ta.Slot.Rest(a.Slot.Facts, time.Now().Add(time.Millisecond))"},
 	{"producer/wake.go", "planWakes(f *flight) {\n", "planWakes(f *flight) {\n\treturn\n"},
 }
 

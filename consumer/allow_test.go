@@ -28,13 +28,13 @@ func TestTopicWithoutPlacesEndsItsBatches(t *testing.T) {
 		}), ListenOptions{Parallel: parallel})
 		n.await(t, "handlers run", func() bool { return n.running >= 2 })
 		scheduled := c.crew.topics[0].scheduled
-		c.crew.schedule.Allow(scheduled, schedule.ByBreaker, 0)
+		scheduled.Allow(schedule.ByBreaker, 0)
 		n.mu.Lock()
 		begun := n.total
 		n.mu.Unlock()
 		close(hold)
 		await.True(t, "both slots have reported and wait", func() bool {
-			for _, x := range c.crew.schedule.Status(scheduled) {
+			for _, x := range scheduled.Status() {
 				if x.State != schedule.Waiting || x.Places > 0 {
 					return false
 				}
@@ -46,7 +46,7 @@ func TestTopicWithoutPlacesEndsItsBatches(t *testing.T) {
 			t.Errorf("%d handlers were called, and then %d", begun, n.total)
 		}
 		n.mu.Unlock()
-		c.crew.schedule.Allow(scheduled, schedule.ByBreaker, 64)
+		scheduled.Allow(schedule.ByBreaker, 64)
 		n.awaitAll(t, contents)
 		if parallel {
 			n.mu.Lock()

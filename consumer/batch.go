@@ -83,7 +83,7 @@ func (c *batches) handle(x *slot, a luascripts.Answer, fresh bool) {
 	b.watched = watched{slot: x.Scheduled(), id: x.ID(), term: x.term(), opts: &x.topic.opts, keys: &x.Turn.Keys, fence: a.Fence, sent: x.Sent,
 		contents: a.Contents, together: x.topic.calls != nil}
 	c.shift.Batches.Add(1)
-	since, now := c.schedule.Work(x.Scheduled(), x.Facts)
+	since, now := x.Work(x.Facts)
 	if now {
 		b.watched.begun = time.Now()
 		b.placed(since)
@@ -99,7 +99,7 @@ func (c *batches) handle(x *slot, a luascripts.Answer, fresh bool) {
 			b.run()
 		}()
 	}
-	c.schedule.AwaitPlace(x.Scheduled())
+	x.AwaitPlace()
 }
 
 // goOn handles a batch that has waited for its place: see schedule.New.
@@ -153,7 +153,7 @@ func (b *batch) serial() {
 // other in the place the batch has, and as many more as there are places. The turn
 // has taken no more than there were then.
 func (b *batch) parallel() {
-	more := b.schedule.Borrow(b.Scheduled(), len(b.answer.Contents)-b.next-1)
+	more := b.Borrow(len(b.answer.Contents) - b.next - 1)
 	var mu sync.Mutex
 	claim := func() (int, context.Context, bool) {
 		mu.Lock()
@@ -173,7 +173,7 @@ func (b *batch) parallel() {
 				all.Go(work)
 				return
 			}
-			b.schedule.ReturnOne(b.Scheduled()) // now: a neighbour may hang
+			b.ReturnOne() // now: a neighbour may hang
 		}()
 		for {
 			i, ctx, ok := claim()
@@ -227,7 +227,7 @@ func (b *batch) claim() (i int, ctx context.Context, ok bool) {
 	}
 	b.passCancelled()
 	passResting(b)
-	if b.next == len(b.answer.Contents) || b.Leaving() || b.next > 0 && b.enough(now) || b.schedule.GiveUp(b.Scheduled()) {
+	if b.next == len(b.answer.Contents) || b.Leaving() || b.next > 0 && b.enough(now) || b.GiveUp() {
 		return 0, nil, false
 	}
 	for begun := false; !begun; {
@@ -265,7 +265,7 @@ func (b *batch) claim() (i int, ctx context.Context, ok bool) {
 
 // enough reports whether what is left of the batch is to wait for its next turn.
 func (b *batch) enough(now time.Time) bool {
-	return now.Sub(b.watched.begun) > earlyFinish || now.After(b.shared) && b.schedule.Wanted(b.Scheduled())
+	return now.Sub(b.watched.begun) > earlyFinish || now.After(b.shared) && b.Wanted()
 }
 
 // call calls the listener with message i and notes the result. A panic is an
@@ -395,7 +395,7 @@ func (b *batch) finish() {
 	if !filled(len(b.answer.Contents), x.Turn.Count) && !x.Leaving() {
 		at = b.pace.next(x.Sent, time.Now())
 	}
-	b.schedule.Again(x.Scheduled(), x.Facts, at)
+	x.Again(x.Facts, at)
 }
 
 // shorten keeps what is stored or logged for a person readable.

@@ -24,7 +24,7 @@ func owned(c *Consumer) (n int) {
 // places counts the places that the slots of a consumer have.
 func places(c *Consumer) (n int) {
 	for _, t := range c.topics {
-		for _, x := range c.crew.schedule.Status(t.scheduled) {
+		for _, x := range t.scheduled.Status() {
 			n += x.Places
 		}
 	}
@@ -34,7 +34,7 @@ func places(c *Consumer) (n int) {
 // setAside counts the slots of a consumer that others stand in the place of.
 func setAside(c *Consumer) (n int) {
 	for _, t := range c.topics {
-		for _, x := range c.crew.schedule.Status(t.scheduled) {
+		for _, x := range t.scheduled.Status() {
 			if x.SetAside {
 				n++
 			}
@@ -136,8 +136,8 @@ func TestSlotTakenAwayAndGivenBack(t *testing.T) {
 	for i := range 50 {
 		n.await(t, "a handler runs", func() bool { return n.total > i })
 		for range i % 4 {
-			c.crew.schedule.Assign(c.topics[0].scheduled, c.crew.fleet.Present(), nil)
-			c.crew.schedule.Assign(c.topics[0].scheduled, c.crew.fleet.Present(), []int{0})
+			c.topics[0].scheduled.Assign(c.crew.fleet.Present(), nil)
+			c.topics[0].scheduled.Assign(c.crew.fleet.Present(), []int{0})
 		}
 		gate <- struct{}{}
 	}

@@ -262,7 +262,7 @@ func TestSilenceBeforeTheAnswer(t *testing.T) {
 	c := work(t, proxy.Client(t, func(o *redis.Options) { o.ReadTimeout = time.Minute }),
 		Config{Slots: slots.ZooKeeper(how)}, topic, n.done())
 	sleeps := func() bool {
-		x := c.crew.schedule.Status(c.topics[0].scheduled)[0]
+		x := c.topics[0].scheduled.Status()[0]
 		return x.State == schedule.Asleep && !x.Until.IsZero()
 	}
 	s, content, sent := newSender(t, rdb, topic), "", 0

@@ -113,7 +113,7 @@ func (c *Consumer) close(ctx context.Context, w *crew) error {
 func (w *crew) stuck() error {
 	var running, unanswered []*schedule.Slot
 	for _, t := range w.topics {
-		for _, x := range w.schedule.Status(t.scheduled) {
+		for _, x := range t.scheduled.Status() {
 			switch x.State {
 			case schedule.Asleep:
 			case schedule.Working:

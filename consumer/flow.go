@@ -60,15 +60,15 @@ func newFlowControl(f Flow, worker string, lead func(flow.Word)) *flowControl {
 }
 
 // follow takes into account what another worker says.
-func (c *flowControl) follow(w flow.Word, s *schedule.Schedule, t *schedule.Topic) {
-	if c == nil || s.Demand(t).Others { // as in learn
+func (c *flowControl) follow(w flow.Word, t *schedule.Topic) {
+	if c == nil || t.Demand().Others { // as in learn
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	before := c.limit.Places()
 	if after := c.limit.Heard(w, time.Now()); after != before {
-		s.Allow(t, schedule.ByFlow, after)
+		t.Allow(schedule.ByFlow, after)
 	}
 }
 
@@ -86,7 +86,7 @@ func (c *flowControl) learn(b *batch, lasted, busy time.Duration) {
 		}
 	}
 	t := b.topic.scheduled
-	demand := b.schedule.Demand(t)
+	demand := t.Demand()
 	if demand.Others && !pushed { // what comes out shows what they allow
 		return
 	}
@@ -98,7 +98,7 @@ func (c *flowControl) learn(b *batch, lasted, busy time.Duration) {
 		Places: demand.Places, Waiting: demand.Waiting, Full: demand.Full, Slots: demand.Slots,
 	})
 	if after != before {
-		b.schedule.Allow(t, schedule.ByFlow, after)
+		t.Allow(schedule.ByFlow, after)
 	}
 	if w, ok := c.limit.Says(); ok && demand.Slots < t.Slots { // else it is alone
 		c.lead(w)
@@ -143,7 +143,7 @@ func (c *Consumer) AllHandlers() map[string]int {
 
 // handlers is how many of a topic may run at once. Between two probes the schedule allows none.
 func (w *crew) handlers(t *topic) int {
-	n := w.schedule.Allowed(t.scheduled)
+	n := t.scheduled.Allowed()
 	if n == 0 && !t.gate.atRest() {
 		return 1
 	}

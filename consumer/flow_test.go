@@ -204,7 +204,7 @@ func TestNothingIsLearnedWhereOthersAllowLess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, by := range []schedule.Limiter{schedule.ByBreaker, schedule.ByPushback, schedule.ByPolicy} {
 			g, s := testGate(64, nil)
-			x := g.places.topic
+			x := g.places
 			c := newFlowControl(Flow{Min: 1, Max: 64}, "", nil)
 			end := func(r result) (handlers int) {
 				b := &batch{
@@ -215,17 +215,17 @@ func TestNothingIsLearnedWhereOthersAllowLess(t *testing.T) {
 					await.Pass(10 * time.Millisecond)
 					c.learn(b, 10*time.Millisecond, 10*time.Millisecond)
 				}
-				s.Allow(x, by, 64)
-				return s.Allowed(x)
+				x.Allow(by, 64)
+				return x.Allowed()
 			}
 			timedOut, pushed := result{fate: failed, over: true}, result{fate: notStarted, over: true}
 			for _, few := range []int{0, 5, 63} {
-				s.Allow(x, by, few)
+				x.Allow(by, few)
 				if got := end(timedOut); got != 64 {
 					t.Errorf("limiter %d, which allows %d: time-outs leave %d handlers", by, few, got)
 				}
 			}
-			s.Allow(x, by, 0)
+			x.Allow(by, 0)
 			if got := end(pushed); got != 44 {
 				t.Errorf("limiter %d: a push-back leaves %d handlers", by, got)
 			}
@@ -254,9 +254,9 @@ func TestHandlersWhileAllFail(t *testing.T) {
 		want   int
 	}{
 		{func() {}, 8},
-		{func() { c.crew.schedule.Allow(x.scheduled, schedule.ByBreaker, 0) }, 1},
+		{func() { x.scheduled.Allow(schedule.ByBreaker, 0) }, 1},
 		{func() { x.gate.rest(time.Hour) }, 0},
-		{func() { c.crew.schedule.Allow(x.scheduled, schedule.ByBreaker, 8) }, 0},
+		{func() { x.scheduled.Allow(schedule.ByBreaker, 8) }, 0},
 	} {
 		step.change()
 		if one, all := c.Handlers(topic), c.AllHandlers(); one != step.want || len(all) != 1 || all[topic.Name] != step.want {

@@ -310,7 +310,7 @@ func TestLeaseIsTrustedForLessLongThanItIs(t *testing.T) {
 		c = work(t, rdb, Config{Lease: lease}, topic, func(context.Context, *Delivery) error {
 			defer close(checked)
 			<-started
-			m := &asSlot(c.crew.schedule.Status(c.topics[0].scheduled)[0].Slot).watchdog
+			m := &asSlot(c.topics[0].scheduled.Status()[0].Slot).watchdog
 			m.mu.Lock()
 			trusted := m.until
 			ends, err := rdb.HGet(ctx, keysOf(topic, 0).Meta, "until").Int64()

@@ -18,10 +18,10 @@ type gate struct {
 	mood atomic.Uint32 // of the breaker; one by one while the topic rests
 	good atomic.Int64  // the last time that something had succeeded, by the clock of Redis, in µs
 
-	most   int           // places of the topic
-	within time.Duration // a handler is waited for
-	places allowance
-	report func(outage) // called with the lock held
+	most   int             // places of the topic
+	within time.Duration   // a handler is waited for
+	places *schedule.Topic // in the schedule
+	report func(outage)    // called with the lock held
 
 	mu      sync.Mutex
 	breaker *breaker.Breaker // nil: it is switched off
@@ -37,14 +37,6 @@ type gate struct {
 	alarm  time.Time   // that it is set to; zero: it is not
 	closed bool
 }
-
-// allowance is what the schedule lets a topic have.
-type allowance struct {
-	schedule *schedule.Schedule
-	topic    *schedule.Topic
-}
-
-func (p allowance) allow(by schedule.Limiter, n int) { p.schedule.Allow(p.topic, by, n) }
 
 var seed = maphash.MakeSeed()
 
@@ -70,7 +62,7 @@ func (g *gate) begin(taken breaker.Mood) (permit uint32, ok bool) {
 	g.settleLocked(now)
 	if !ok && g.wanted == 1 && g.single > 1 { // the slot that asks has a place too many
 		g.single--
-		g.places.allow(schedule.ByBreaker, g.single)
+		g.places.Allow(schedule.ByBreaker, g.single)
 	}
 	return permit, ok
 }
@@ -173,15 +165,15 @@ func (g *gate) passLocked(n int) {
 	}
 	switch g.wanted = n; {
 	case n == 1:
-		g.single = g.places.schedule.Used(g.places.topic) + 1
+		g.single = g.places.Used() + 1
 		n = g.single
 	case n > 1:
 		if g.single > 0 {
-			g.single, g.beside = 0, max(0, g.places.schedule.Used(g.places.topic)-1)
+			g.single, g.beside = 0, max(0, g.places.Used()-1)
 		}
 		n = min(n+g.beside, g.most)
 	}
-	g.places.allow(schedule.ByBreaker, n)
+	g.places.Allow(schedule.ByBreaker, n)
 }
 
 // asBefore is a number of places that the breaker never wants, so that the schedule is informed again.
@@ -197,7 +189,7 @@ func (g *gate) restLocked(resting bool) {
 	if resting {
 		n = 0
 	}
-	g.places.allow(schedule.ByPushback, n)
+	g.places.Allow(schedule.ByPushback, n)
 }
 
 // wakeLocked has look called at a time; not if that is zero or over: a probe that may begin waits

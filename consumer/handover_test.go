@@ -50,7 +50,7 @@ func TestNewIDDuringAFirstTurn(t *testing.T) {
 	must.Do(t, err)
 	n.await(t, "it hangs", func() bool { return n.running == 1 })
 	proxy.Freeze()
-	c.crew.schedule.Wake(c.topics[0].scheduled, 1, 0)
+	c.topics[0].scheduled.Wake(1, 0)
 	await.True(t, "the id is given up", func() bool { return setAside(c) == 2 })
 	proxy.Thaw()
 	n.await(t, "the message is delivered again", func() bool { return len(n.attempts["hangs"]) == 2 })
@@ -232,7 +232,7 @@ func TestHangingHandlerWhileCoasting(t *testing.T) {
 	}
 	send("hangs", 0)
 	await.True(t, "it is given up", func() bool {
-		return c.crew.schedule.Status(c.topics[0].scheduled)[0].Hung || setAside(c) > 0
+		return c.topics[0].scheduled.Status()[0].Hung || setAside(c) > 0
 	})
 	begun := time.Now()
 	for i := 0; time.Since(begun) < 4*time.Second; i++ {
@@ -270,7 +270,7 @@ func TestLostReplyOfALeave(t *testing.T) {
 	newSender(t, rdb, topic).send(t, "m")
 	await.Signal(t, "the message is in its handler", begun)
 	first, store := c.Worker(), keysOf(topic, slotOf(topic, "m")).Store
-	c.crew.schedule.Assign(c.topics[0].scheduled, c.crew.fleet.Present(), nil)
+	c.topics[0].scheduled.Assign(c.crew.fleet.Present(), nil)
 	lost := proxy.LoseNextReply("evalsha", store)
 	close(release)
 	await.Signal(t, "the reply is lost", lost)

@@ -75,7 +75,7 @@ func TestHealthWithoutRedis(t *testing.T) {
 	n.awaitAll(t, numbered("before", 20))
 	wantHealth(t, c, "")
 	server.Pause()
-	c.crew.schedule.Wake(c.topics[0].scheduled, 0, 0) // a turn, which waits for its answer
+	c.topics[0].scheduled.Wake(0, 0) // a turn, which waits for its answer
 	await.True(t, "it is not healthy", func() bool {
 		if err := c.Alive(); err != nil {
 			t.Fatal(err)
@@ -192,9 +192,9 @@ func TestAlive(t *testing.T) {
 		if err := c.Alive(); !strings.Contains(err.Error(), "ended") {
 			t.Error(err)
 		}
-		x := asSlot(c.crew.schedule.Status(c.topics[0].scheduled)[0].Slot)
+		x := asSlot(c.topics[0].scheduled.Status()[0].Slot)
 		x.Facts.Failures++ // or the slot is never left
-		c.crew.schedule.Repeat(x.Scheduled(), x.Facts, time.Now())
+		x.Repeat(x.Facts, time.Now())
 	})
 	t.Run("not stuck", func(t *testing.T) {
 		t.Parallel()

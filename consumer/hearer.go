@@ -11,17 +11,17 @@ type hearer struct{ *crew }
 
 // Woken has a slot look when something is due there.
 func (h hearer) Woken(topic, slot int, in time.Duration) {
-	h.schedule.Wake(h.scheduled[topic], slot, in)
+	h.scheduled[topic].Wake(slot, in)
 }
 
 // Asked lets a slot take a turn if this worker carries nothing of it: see question.go.
 func (h hearer) Asked(topic, slot int, holder string) {
-	h.schedule.Asked(h.scheduled[topic], slot, holder)
+	h.scheduled[topic].Asked(slot, holder)
 }
 
 // Cancelled has the batch of a slot look which of its messages are to be cancelled.
 func (h hearer) Cancelled(topic, slot int) {
-	for _, x := range h.schedule.Standing(h.scheduled[topic], slot) {
+	for _, x := range h.scheduled[topic].Standing(slot) {
 		asSlot(x).watchdog.hurry()
 	}
 }
@@ -37,7 +37,7 @@ func (h hearer) PolicyChanged(topic int) { h.policies.Hurry(topic) }
 
 // Led has the handlers of a topic follow those of the worker that leads.
 func (h hearer) Led(topic int, w flow.Word) {
-	h.topics[topic].flow.follow(w, h.schedule, h.scheduled[topic])
+	h.topics[topic].flow.follow(w, h.scheduled[topic])
 }
 
 // Overslept has all slots of a topic looked at.

@@ -157,7 +157,7 @@ func TestIdleTopicsCostLittle(t *testing.T) {
 	seen := &trips{by: map[string]int{}, turned: map[string]bool{}}
 	await.True(t, "the first looks are through", func() bool {
 		for _, topic := range c.topics {
-			for _, x := range c.crew.schedule.Status(topic.scheduled) {
+			for _, x := range topic.scheduled.Status() {
 				if x.Unseen {
 					return false
 				}

@@ -104,7 +104,7 @@ func TestPushbackAtItsLimits(t *testing.T) {
 func testGate(most int, b *breaker.Breaker) (*gate, *schedule.Schedule) {
 	x := &schedule.Topic{Name: "t", Slots: 1, Most: most, NewSlot: func(int) *schedule.Slot { return &schedule.Slot{} }}
 	s := schedule.New(most, []*schedule.Topic{x}, time.Now, func(*schedule.Slot, time.Time) {})
-	return &gate{most: most, within: time.Minute, breaker: b, places: allowance{s, x}, report: func(outage) {}}, s
+	return &gate{most: most, within: time.Minute, breaker: b, places: x, report: func(outage) {}}, s
 }
 
 // probingGate is the gate of a topic that probes: too many of its messages failed in a row.
@@ -125,20 +125,20 @@ func (g *gate) ends(s sign, d Delivery) {
 func TestRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, b := range []*breaker.Breaker{nil, breaker.New(64, breaker.LongestPause)} {
-			g, s := testGate(64, b)
+			g, _ := testGate(64, b)
 			begun := time.Now()
 			g.rest(5 * time.Second)
 			g.rest(8 * time.Second)
 			g.rest(time.Second)
 			for time.Since(begun) < 8*time.Second {
-				if _, ok := g.begin(g.mood.Load()); ok || s.Allowed(g.places.topic) != 0 {
+				if _, ok := g.begin(g.mood.Load()); ok || g.places.Allowed() != 0 {
 					t.Errorf("something begins after %v", time.Since(begun))
 				}
 				await.Pass(time.Second)
 				synctest.Wait()
 			}
-			if permit, ok := g.begin(g.mood.Load()); !ok || permit != 0 || s.Allowed(g.places.topic) != 64 || g.mood.Load() != breaker.Calm {
-				t.Errorf("after a rest: %v, %d places", ok, s.Allowed(g.places.topic))
+			if permit, ok := g.begin(g.mood.Load()); !ok || permit != 0 || g.places.Allowed() != 64 || g.mood.Load() != breaker.Calm {
+				t.Errorf("after a rest: %v, %d places", ok, g.places.Allowed())
 			}
 			g.close()
 		}
@@ -149,11 +149,11 @@ func TestRest(t *testing.T) {
 // set again and again, and this test would never end.
 func TestProbeWaitsForAMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, s := probingGate()
+		g, _ := probingGate()
 		defer g.close()
 		await.Pass(time.Hour)
-		if synctest.Wait(); s.Allowed(g.places.topic) != 1 || !g.alarm.IsZero() {
-			t.Errorf("%d places, a timer until %v", s.Allowed(g.places.topic), g.alarm)
+		if synctest.Wait(); g.places.Allowed() != 1 || !g.alarm.IsZero() {
+			t.Errorf("%d places, a timer until %v", g.places.Allowed(), g.alarm)
 		}
 	})
 }
@@ -179,7 +179,7 @@ func TestProbesAreTakenAsSuch(t *testing.T) {
 // What failed before others succeeded is no sign of an outage when it fails again; what has failed
 // since is.
 func TestOldFailuresAreNoSign(t *testing.T) {
-	g, s := testGate(64, breaker.New(64, breaker.LongestPause))
+	g, _ := testGate(64, breaker.New(64, breaker.LongestPause))
 	defer g.close()
 	taken := time.Now()
 	old, since := taken.Add(-time.Minute), taken.Add(time.Minute)
@@ -187,21 +187,21 @@ func TestOldFailuresAreNoSign(t *testing.T) {
 	for i := range 100 {
 		g.ends(failure, Delivery{Content: fmt.Sprint(i), Attempt: 2, FirstFailure: old})
 	}
-	if m := g.mood.Load(); m >= breaker.OneByOne || s.Allowed(g.places.topic) != 64 {
-		t.Errorf("old failures: %d places", s.Allowed(g.places.topic))
+	if m := g.mood.Load(); m >= breaker.OneByOne || g.places.Allowed() != 64 {
+		t.Errorf("old failures: %d places", g.places.Allowed())
 	}
 	for i := range probesAfter {
 		g.ends(failure, Delivery{Content: fmt.Sprint(i), Attempt: 2, FirstFailure: since})
 	}
-	if m := g.mood.Load(); m != breaker.ProbeLast || s.Allowed(g.places.topic) != 0 {
-		t.Errorf("new failures: %d places", s.Allowed(g.places.topic))
+	if m := g.mood.Load(); m != breaker.ProbeLast || g.places.Allowed() != 0 {
+		t.Errorf("new failures: %d places", g.places.Allowed())
 	}
 	g.ends(neither, Delivery{Content: "dead"})
 	if _, ok := g.begin(g.mood.Load()); ok {
 		t.Error("something begins after what is no success")
 	}
 	g.ends(success, Delivery{Content: "good"})
-	if _, ok := g.begin(g.mood.Load()); !ok || s.Allowed(g.places.topic) != 2 {
-		t.Errorf("after a success: %d places", s.Allowed(g.places.topic))
+	if _, ok := g.begin(g.mood.Load()); !ok || g.places.Allowed() != 2 {
+		t.Errorf("after a success: %d places", g.places.Allowed())
 	}
 }

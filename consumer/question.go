@@ -12,7 +12,7 @@ import (
 // So a worker whose slot stays busy with a holder asks it, by a wake-up that names slot
 // and holder. A holder that carries nothing of the slot takes its turn there: it gets
 // the batch again, hands it back as not begun, and leaves. One that does carry
-// something reports it in the end, and needs no question. See Schedule.Asked in
+// something reports it in the end, and needs no question. See Topic.Asked in
 // internal/schedule/handover.go.
 
 // A slot that has been busy for askAfter asks its holder, and again every askEvery: a

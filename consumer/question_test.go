@@ -26,7 +26,7 @@ func TestQuestionsOfTwoHolders(t *testing.T) {
 	defer w.shift.End(nil)
 	defer w.fleet.Undo(ctx)
 	one := c.topics[0]
-	x := asSlot(w.schedule.Status(one.scheduled)[0].Slot)
+	x := asSlot(one.scheduled.Status()[0].Slot)
 	sub := rdb.Subscribe(ctx, luascripts.WakeChannel(one.Qualified))
 	t.Cleanup(func() { sub.Close() })
 	_, err := sub.Receive(ctx)

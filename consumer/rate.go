@@ -59,10 +59,10 @@ func (w *crew) limit(t *topic, p luascripts.Policy) {
 	if r.Burst == 0 {
 		burst = max(1, r.PerSecond/20)
 	}
-	w.schedule.SetRate(t.scheduled, schedule.Rate{PerSecond: r.PerSecond, Burst: burst, Phase: rand.Float64()})
+	t.scheduled.SetRate(schedule.Rate{PerSecond: r.PerSecond, Burst: burst, Phase: rand.Float64()})
 	most := t.opts.Concurrency
 	if p.Concurrency > 0 {
 		most = min(most, p.Concurrency)
 	}
-	w.schedule.Allow(t.scheduled, schedule.ByPolicy, most)
+	t.scheduled.Allow(schedule.ByPolicy, most)
 }

@@ -129,7 +129,7 @@ func TestPolicyHoldsAtOnce(t *testing.T) {
 	}))
 	scheduled := c.crew.scheduled[0]
 	allowed := func(want int) func() bool {
-		return func() bool { return c.crew.schedule.Allowed(scheduled) == want }
+		return func() bool { return scheduled.Allowed() == want }
 	}
 	setPolicy(t, rdb, topic, luascripts.Policy{Rate: 5, Concurrency: 3, Left: time.Hour})
 	await.True(t, "the worker hears of it", allowed(3))
@@ -161,7 +161,7 @@ func TestPolicyHoldsFromTheStart(t *testing.T) {
 		c := newConsumer(t, rdb, Config{})
 		must.Do(t, c.Listen(topic, n.done(), ListenOptions{Rate: Rate{PerSecond: own}}))
 		start(t, c)
-		if got := c.crew.schedule.Allowed(c.crew.scheduled[0]); got != 2 {
+		if got := c.crew.scheduled[0].Allowed(); got != 2 {
 			t.Errorf("%d handlers are allowed at the start", got)
 		}
 		if got := c.crew.schedule.RateOf(c.crew.scheduled[0]); got.PerSecond != want {

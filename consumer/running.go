@@ -58,7 +58,7 @@ func (r *running) run() {
 // look notes what runs for long at a topic, if that has changed, or the note would soon count no more.
 func (r *running) look(t *topic) {
 	runs, same := map[string]luascripts.Running{}, true
-	for _, x := range r.schedule.Working(t.scheduled) {
+	for _, x := range t.scheduled.Working() {
 		if long, ok := asSlot(x).watchdog.long(time.Now(), r.long); ok {
 			text := long.String()
 			runs[text] = long

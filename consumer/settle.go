@@ -20,7 +20,7 @@ func (c *Consumer) settle(ctx context.Context) error {
 	}
 	for _, t := range c.topics {
 		for i := range t.Slots {
-			c.crew.schedule.Wake(t.scheduled, i, 0)
+			t.scheduled.Wake(i, 0)
 		}
 	}
 	settled := make(chan struct{})

@@ -86,7 +86,7 @@ func (c *turns) Took(a *worker.Answer) {
 
 // Nothing lets a slot sleep.
 func (c *turns) Nothing(a *worker.Answer, at time.Time) {
-	c.schedule.Rest(a.Slot.Scheduled(), a.Slot.Facts, at)
+	a.Slot.Rest(a.Slot.Facts, at)
 }
 
 // Busy lets a slot sleep that another worker holds, and looks into that holder.
@@ -103,7 +103,7 @@ func (c *turns) Busy(a *worker.Answer) {
 	if x.term().Lease() > 0 && a.Wait < silentHolder { // else it is proven dead, or keeps its lease
 		c.takeovers.ask(x.topic)
 	}
-	c.schedule.Rest(x.Scheduled(), x.Facts, time.Now().Add(x.busyWait))
+	x.Rest(x.Facts, time.Now().Add(x.busyWait))
 }
 
 // busyPause is the pause behind one before another look at a busy slot.
@@ -116,7 +116,7 @@ func (c *turns) Left(a *worker.Answer) {
 		x.Facts.Fence = 0
 		c.announcer.Left(x.topic.Qualified, x.Index)
 	}
-	c.schedule.Left(x.Scheduled(), x.Facts)
+	x.Left(x.Facts)
 }
 
 // Unanswered notes an error that lasts.

@@ -20,7 +20,7 @@ func (d *desk) took(x *slot, a luascripts.Answer) (*Held, *seat) {
 	x.Facts.Unavailable, x.Facts.Holder, x.Facts.Taken = true, r.id(), len(a.Contents)
 	d.serve(s)
 	d.gone(x.Index, h.Until)
-	d.schedule.Rest(x.Scheduled(), x.Facts, h.Until.Add(time.Millisecond))
+	x.Rest(x.Facts, h.Until.Add(time.Millisecond))
 	return h, s
 }
 

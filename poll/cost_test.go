@@ -109,7 +109,7 @@ func TestNoTurnIsPreparedForTheServed(t *testing.T) {
 	allowed := make(chan int, 100)
 	p = s.poller(Config{Observers: []message.Observer{message.ObserverFunc(func(e *message.Event) {
 		if d := p.openDesk("orders"); d != nil && e.Items[0].What == message.Taken {
-			allowed <- d.schedule.Allowed(d.scheduled)
+			allowed <- d.scheduled.Allowed()
 		}
 	})}})
 	for range 20 {

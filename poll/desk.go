@@ -72,7 +72,7 @@ func (d *desk) build() {
 	}
 	d.schedule = schedule.New(MostWaiting, []*schedule.Topic{d.scheduled}, time.Now, func(*schedule.Slot, time.Time) {})
 	d.schedule.Begin(d)
-	d.schedule.Allow(d.scheduled, schedule.ByFlow, 0)
+	d.scheduled.Allow(schedule.ByFlow, 0)
 	cfg := d.cfg
 	d.worker = worker.New(worker.Config{
 		Shift: d.shift, Redis: cfg.Redis, Scripts: d.scripts, Schedule: d.schedule, Away: d.away, Log: d.log.With(zap.String("topic", d.name)), Face: turns{d},
@@ -107,7 +107,7 @@ func (d *desk) run(sub *wakeups.Subscription) {
 	for i := range all {
 		all[i] = i
 	}
-	d.schedule.Assign(d.scheduled, d, all)
+	d.scheduled.Assign(d, all)
 	d.worker.Start()
 	d.shift.Running.Go(d.schedule.Alarm)
 	d.shift.Running.Go(func() { d.ears.Run(sub) })

@@ -210,7 +210,7 @@ func TestLateCopyOfATurnTakesNothing(t *testing.T) {
 		return false
 	})
 	d := p.openDesk("orders")
-	d.schedule.Wake(d.scheduled, 0, 0)
+	d.scheduled.Wake(0, 0)
 	s.nothing(p)
 	proxy.OnRequest(nil)
 	s.sends("y")
@@ -296,7 +296,7 @@ func TestSlotThatIsLeftWakes(t *testing.T) {
 			defer d.mu.Unlock()
 			return len(d.seats) > 0
 		})
-		d.schedule.Wake(d.scheduled, 0, 0)
+		d.scheduled.Wake(0, 0)
 		if !byItself {
 			h := <-theirs
 			s.sends("next")
@@ -347,7 +347,7 @@ func TestBatchOnItsWayIsSomething(t *testing.T) {
 		return got
 	}
 	d := p.openDesk("orders")
-	d.schedule.Wake(d.scheduled, 0, 0)
+	d.scheduled.Wake(0, 0)
 	first := takes()
 	await.Signal(t, "its notes are read", reading)
 	second := takes()

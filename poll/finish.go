@@ -196,10 +196,10 @@ func (p *Poller) finishHeld(h *Held, verdicts []Verdict) {
 // freed notes that a batch was finished by this process. It is false if nobody here waits.
 func (d *desk) freed(slot int, fence int64) bool {
 	d.back(slot)
-	for _, x := range d.schedule.Standing(d.scheduled, slot) {
+	for _, x := range d.scheduled.Standing(slot) {
 		asSlot(x).left.Store(fence)
 	}
-	d.schedule.Wake(d.scheduled, slot, 0)
+	d.scheduled.Wake(slot, 0)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.seats) > 0

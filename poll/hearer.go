@@ -10,7 +10,7 @@ import (
 type hearer struct{ *desk }
 
 // Woken has a slot look when something is due there.
-func (h hearer) Woken(_, slot int, in time.Duration) { h.schedule.Wake(h.scheduled, slot, in) }
+func (h hearer) Woken(_, slot int, in time.Duration) { h.scheduled.Wake(slot, in) }
 
 // Asked does nothing: a batch that is out is carried by who took it, until its time to run is over.
 func (h hearer) Asked(int, int, string) {}

@@ -34,7 +34,7 @@ func (d *desk) setOthers(n int) {
 // pace sets the rate of this process. It runs with d.mu held.
 func (d *desk) pace() {
 	r := d.limit.Rate / float64(d.others)
-	d.schedule.SetRate(d.scheduled, schedule.Rate{PerSecond: r, Burst: max(1, r/20), Phase: rand.Float64()})
+	d.scheduled.SetRate(schedule.Rate{PerSecond: r, Burst: max(1, r/20), Phase: rand.Float64()})
 }
 
 // admit has as many turns taken as takers wait, and a limit allows. It runs with d.mu held.
@@ -44,7 +44,7 @@ func (d *desk) admit() {
 		d.dropOver(time.Now())
 		n = min(n, max(0, most-len(d.out)))
 	}
-	d.schedule.Allow(d.scheduled, schedule.ByFlow, n)
+	d.scheduled.Allow(schedule.ByFlow, n)
 }
 
 // dropOver forgets batches whose time to run is over, and comes back when that of the next one is. It runs with

@@ -123,7 +123,7 @@ func (d *desk) firstLook(ctx context.Context) error {
 		_, err := pipe.Exec(ctx)
 		for n, cmd := range exist {
 			if cmd.Err() != nil || cmd.Val() > 0 {
-				d.schedule.Wake(d.scheduled, from+n, 0)
+				d.scheduled.Wake(from+n, 0)
 			}
 		}
 		if err != nil {

@@ -136,7 +136,7 @@ func (s *shop) ends(h *Held) {
 	}
 	for _, p := range s.pollers {
 		if d := p.openDesk(s.topic.Name); d != nil {
-			d.schedule.Wake(d.scheduled, h.Slot, 0)
+			d.scheduled.Wake(h.Slot, 0)
 		}
 	}
 }

@@ -129,7 +129,7 @@ func TestHungMasterHoldsUpItsOwnSlotsOnly(t *testing.T) {
 	add(a, 0, "unreachable")
 	d, e := p.openDesk("a"), p.openDesk("b")
 	hung.Pause()
-	d.schedule.Wake(d.scheduled, 0, 0)
+	d.scheduled.Wake(0, 0)
 	for range 3 {
 		if h, err := p.Take(await.Context(t), []string{"a"}, Take{}); h != nil || err == nil {
 			t.Errorf("%v, %v", h, err)
@@ -137,7 +137,7 @@ func TestHungMasterHoldsUpItsOwnSlotsOnly(t *testing.T) {
 	}
 	for i := range 10 {
 		add(b, elsewhere[i%len(elsewhere)], "reachable")
-		e.schedule.Wake(e.scheduled, elsewhere[i%len(elsewhere)], 0)
+		e.scheduled.Wake(elsewhere[i%len(elsewhere)], 0)
 		h, err := p.Take(await.Context(t), []string{"a", "b"}, Take{Wait: await.Patience})
 		must.Do(t, err)
 		a.has(h, "reachable", 1)
@@ -182,12 +182,12 @@ func TestTurnsOfAHungMasterGoAlone(t *testing.T) {
 		})
 		wake := func() {
 			for slot := range s.topic.Slots {
-				d.schedule.Wake(d.scheduled, slot, 0)
+				d.scheduled.Wake(slot, 0)
 			}
 		}
 		if moved {
 			for slot := range s.topic.Slots {
-				d.schedule.Locate(d.scheduled, slot, "where all have been")
+				d.scheduled.Locate(slot, "where all have been")
 			}
 			wake()
 			d.schedule.WaitIdle()

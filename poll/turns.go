@@ -26,10 +26,10 @@ func (d turns) Ask(h schedule.Hand) bool {
 	x.disengage(false)
 	if x.Leaving() { // the desk closes
 		x.Facts.Fence = 0
-		d.schedule.Left(x.Scheduled(), x.Facts)
+		x.Left(x.Facts)
 	} else {
 		x.Facts.More = true
-		d.schedule.Rest(x.Scheduled(), x.Facts, time.Time{})
+		x.Rest(x.Facts, time.Time{})
 	}
 	d.settled()
 	return false
@@ -78,7 +78,7 @@ func (d turns) Nothing(a *worker.Answer, at time.Time) {
 	x := slotIn(a)
 	if a.Repeated {
 		x.leave, x.rest = true, at
-		d.schedule.Again(x.Scheduled(), x.Facts, time.Time{})
+		x.Again(x.Facts, time.Time{})
 		return
 	}
 	d.sleep(x, at)
@@ -112,6 +112,6 @@ func (d turns) Unanswered(a *worker.Answer) {
 // sleep lets a slot sleep until a time, or until it is woken if that is zero.
 func (d turns) sleep(x *slot, at time.Time) {
 	x.disengage(false)
-	d.schedule.Rest(x.Scheduled(), x.Facts, at)
+	x.Rest(x.Facts, at)
 	d.settled()
 }

@@ -200,4 +200,4 @@ func (l *leases) Suspect(*schedule.Slot, string, time.Duration) {}
 func (l *leases) Overtaken() {}
 
 // Hung has another slot go on in the place of this one when its lease is over.
-func (l *leases) Hung(x *schedule.Slot) { l.schedule.ReplaceHung(x) }
+func (l *leases) Hung(x *schedule.Slot) { x.ReplaceHung() }

@@ -179,7 +179,7 @@ func (f *byZooKeeper) watch(s *session) (why error, lost bool) {
 			trust.Reset(s.heed(time.Now()))
 		case <-show.C:
 			for _, t := range f.schedule.Moved() { // all of them at first
-				s.member.Show(t.Name, f.schedule.Holding(t))
+				s.member.Show(t.Name, t.Holding())
 			}
 		case <-f.schedule.Done():
 			return nil, false

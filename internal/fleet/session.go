@@ -104,7 +104,7 @@ var errHanging = errors.New("a handler ignores its context")
 // Hung ends the term, so that its session can end, too, and the message be given to
 // another handler.
 func (s *session) Hung(x *schedule.Slot) {
-	s.schedule.MarkHung(x)
+	x.MarkHung()
 	s.Shift.Watching.Go(func() { // Leaving waits for ZooKeeper: without it there is no other id
 		if err := s.member.Leaving(s.Shift.Background); err == nil || s.member.Err() == nil {
 			s.requestEnd(errHanging)

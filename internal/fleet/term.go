@@ -135,7 +135,7 @@ func (w *terms) workAt(t *Topic, in *Term) {
 	if t.refused.Load() { // asked while others wait, or they would work at it after all
 		share = nil
 	}
-	gained, lost := w.schedule.Assign(t.scheduled, in, share)
+	gained, lost := t.scheduled.Assign(in, share)
 	if gained > 0 {
 		w.gained(t.scheduled)
 	}

@@ -24,7 +24,7 @@ func TestRefusedAndSharedOutAtOnce(t *testing.T) {
 	in.shares = map[string][]int{one.Name: {0}}
 	for range night.Times(20_000, 100_000) {
 		one.refused.Store(false)
-		s.Assign(one.scheduled, in, nil)
+		one.scheduled.Assign(in, nil)
 		var all sync.WaitGroup
 		all.Go(func() { w.workAt(one, in) })
 		all.Go(func() { // as compare does

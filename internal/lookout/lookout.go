@@ -252,7 +252,7 @@ func (o *Lookout) lookFull(node redis.UniversalClient, slots []schedule.Sleeper,
 		for _, cmd := range asked[i] {
 			// A slot that is on its way to another server: its turn will find it.
 			if cmd.Val() > 0 || cluster.Moved(cmd.Err()) {
-				o.Schedule.Wake(t, x.Index, 0)
+				t.Wake(x.Index, 0)
 				failed = nil
 				break
 			}
@@ -267,7 +267,7 @@ func (o *Lookout) lookFull(node redis.UniversalClient, slots []schedule.Sleeper,
 		o.Shift.Running.Go(func() { // in the background, since it may wait
 			o.BeforeTakeover(t)
 			for _, x := range some {
-				o.Schedule.Wake(t, x.Index, 0)
+				t.Wake(x.Index, 0)
 			}
 		})
 	}
@@ -279,7 +279,7 @@ func (o *Lookout) lookFull(node redis.UniversalClient, slots []schedule.Sleeper,
 func (o *Lookout) lookFailed(slots []schedule.Sleeper) {
 	for _, x := range slots {
 		if x.Unseen {
-			o.Schedule.Wake(x.Topic(), x.Index, 0)
+			x.Topic().Wake(x.Index, 0)
 		}
 	}
 }

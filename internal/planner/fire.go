@@ -49,7 +49,7 @@ func (p *Planner) fire(ctx context.Context, all []*firing) (failed map[place]err
 	p.report(sent)
 	p.journal(ctx, stored)
 	for _, f := range all {
-		p.Schedule.Wake(f.topic.Scheduled, f.slot, 0)
+		f.topic.Scheduled.Wake(f.slot, 0)
 	}
 	return failed
 }

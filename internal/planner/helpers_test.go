@@ -228,7 +228,7 @@ func newWorker(w *world, log *zap.Logger, look time.Duration, slots ...int) *wor
 
 // has gives the worker these slots and no others.
 func (x *worker) has(slots ...int) {
-	x.schedule.Assign(x.scheduled, present, slots)
+	x.scheduled.Assign(present, slots)
 }
 
 func (x *worker) observe(e *message.Event) {

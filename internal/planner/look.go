@@ -20,7 +20,7 @@ import (
 // look asks about some places, all of one server, and sends what is due there.
 func (p *Planner) look(some []place) {
 	some = slices.DeleteFunc(slices.Clone(some), func(x place) bool {
-		return x.slot != everySlot && !p.Schedule.Has(x.topic.Scheduled, x.slot) // it has moved to another worker
+		return x.slot != everySlot && !x.topic.Scheduled.Has(x.slot) // it has moved to another worker
 	})
 	ctx := p.Shift.Background
 	if len(some) == 0 || ctx.Err() != nil {
@@ -79,7 +79,7 @@ func (p *Planner) noted(x place, cmd *redis.StringSliceCmd) {
 	}
 	var places []place
 	for _, text := range slots {
-		if slot, err := strconv.Atoi(text); err == nil && p.Schedule.Has(x.topic.Scheduled, slot) {
+		if slot, err := strconv.Atoi(text); err == nil && x.topic.Scheduled.Has(slot) {
 			places = append(places, place{x.topic, slot})
 		}
 	}
@@ -199,7 +199,7 @@ func (p *Planner) Settle(ctx context.Context) error {
 }
 
 func (p *Planner) settle(ctx context.Context, x place) error {
-	for p.Schedule.Has(x.topic.Scheduled, x.slot) {
+	for x.topic.Scheduled.Has(x.slot) {
 		cmd := p.Scripts.DuePlansCmd(ctx, x.keys(), p.most(x))
 		p.Scripts.Exec(ctx, cmd)
 		due, err := luascripts.DuePlansAnswer(x.keys(), cmd)

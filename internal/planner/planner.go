@@ -113,7 +113,7 @@ func (p *Planner) Hurry(of *schedule.Topic) {
 
 // Look has a slot looked at, because a plan was set there.
 func (p *Planner) Look(of *schedule.Topic, slot int) {
-	if p.Schedule.Has(of, slot) {
+	if of.Has(slot) {
 		p.lookAt(place{p.of[of], slot}, time.Now())
 	}
 }

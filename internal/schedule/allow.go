@@ -20,7 +20,8 @@ const (
 
 // Allow sets how many places a topic may have in the eyes of a limiter, from now on. With 0
 // nothing of it is begun, and batches that wait for their place are given back.
-func (s *Schedule) Allow(t *Topic, by Limiter, places int) {
+func (t *Topic) Allow(by Limiter, places int) {
+	s := t.schedule
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t.limits[by] = max(places, 0)
@@ -28,14 +29,16 @@ func (s *Schedule) Allow(t *Topic, by Limiter, places int) {
 }
 
 // Allowed returns how many places a topic may have, in the eyes of all.
-func (s *Schedule) Allowed(t *Topic) int {
+func (t *Topic) Allowed() int {
+	s := t.schedule
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return t.allowed
 }
 
 // Used returns how many places a topic has.
-func (s *Schedule) Used(t *Topic) int {
+func (t *Topic) Used() int {
+	s := t.schedule
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return t.used
@@ -51,7 +54,8 @@ type Demand struct {
 }
 
 // Demand returns that of a topic.
-func (s *Schedule) Demand(t *Topic) Demand {
+func (t *Topic) Demand() Demand {
+	s := t.schedule
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	could := min(t.Most, s.limit)
@@ -103,7 +107,8 @@ func (t *Topic) excessLocked() {
 // GiveUp gives a place of a slot's batch back if its topic has more than it may have, and
 // reports whether it did: then no other message of the batch may begin. A borrowed place is left
 // to ReturnOne.
-func (s *Schedule) GiveUp(x *Slot) bool {
+func (x *Slot) GiveUp() bool {
+	s := x.topic.schedule
 	if x.topic.excess.Load() == 0 { // nearly always
 		return false
 	}

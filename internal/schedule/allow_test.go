@@ -13,14 +13,14 @@ func TestAllow(t *testing.T) {
 	s.allow(topics[0], ByFlow, 3)
 	s.allow(topics[0], ByPushback, 5)
 	s.allow(topics[0], ByPolicy, 100)
-	if got := s.Allowed(topics[0]); got != 3 {
+	if got := topics[0].Allowed(); got != 3 {
 		t.Errorf("%d are allowed", got)
 	}
 	for s.ready.length > 3 { // those that had a place already only report
 		if h := s.takeOne(t); !h.Leave {
 			t.Fatalf("slot %d takes, with %d places in use", h.Slot.Index, topics[0].used)
 		} else {
-			s.Left(h.Slot, Facts{})
+			h.Slot.Left(Facts{})
 		}
 		s.check(t)
 	}
@@ -32,7 +32,7 @@ func TestAllow(t *testing.T) {
 		t.Errorf("%d more are taken, %d in use", len(taken), topics[0].used)
 	}
 	s.allow(topics[0], ByPushback, -1)
-	if got := s.Allowed(topics[0]); got != 0 {
+	if got := topics[0].Allowed(); got != 0 {
 		t.Errorf("%d are allowed", got)
 	}
 	s.check(t)
@@ -48,9 +48,9 @@ func TestBatchesGiveUpWhatIsNotAllowedAnyMore(t *testing.T) {
 		s.allow(topics[0], ByBreaker, allowed)
 		ended := 0
 		for _, x := range taken {
-			if s.GiveUp(x) {
+			if x.GiveUp() {
 				ended++
-				s.Again(x, took(), time.Time{})
+				x.Again(took(), time.Time{})
 			}
 		}
 		if ended != 8-allowed || topics[0].used != allowed {
@@ -61,7 +61,7 @@ func TestBatchesGiveUpWhatIsNotAllowedAnyMore(t *testing.T) {
 			if !h.Leave || !h.Facts.Held {
 				t.Errorf("slot %d does not report, or takes", h.Slot.Index)
 			}
-			s.Left(h.Slot, Facts{Fence: 1})
+			h.Slot.Left(Facts{Fence: 1})
 		}
 		s.check(t)
 		if s.ready.length != 0 || topics[0].waiting.length != ended {
@@ -87,7 +87,7 @@ func TestFinishedSlotsGiveUpAsManyPlacesAsTheyMust(t *testing.T) {
 	s.allow(limited, ByFlow, 2)
 	for _, x := range taken {
 		if x.topic == limited {
-			s.Again(x, took(), time.Time{})
+			x.Again(took(), time.Time{})
 		}
 	}
 	leave := 0
@@ -107,13 +107,13 @@ func TestOpenTurnKeepsItsPlaceUntilItIsAnswered(t *testing.T) {
 	t.Parallel()
 	s, topics := stage(4, 1)
 	x := s.takeOne(t).Slot
-	s.Repeat(x, Facts{Open: true, Failures: 1}, s.clock)
+	x.Repeat(Facts{Open: true, Failures: 1}, s.clock)
 	s.allow(topics[0], ByFlow, 0)
 	s.wakeDue()
 	if h := s.takeOne(t); h.Slot != x || !x.place {
 		t.Error("it has lost its place")
 	}
-	if _, now := s.Work(x, took()); !now || !s.GiveUp(x) || x.place {
+	if _, now := x.Work(took()); !now || !x.GiveUp() || x.place {
 		t.Error("its batch is handled, or waits")
 	}
 	s.check(t)
@@ -124,13 +124,13 @@ func TestNothingIsKeptForWhatIsNotAllowed(t *testing.T) {
 	t.Parallel()
 	p := playOf(8, 16, 8, 8)
 	for _, x := range p.topics {
-		p.Assign(x, p.term, upTo(16))
+		x.Assign(p.term, upTo(16))
 	}
 	limited, other := p.topics[0], p.topics[1]
 	p.allow(limited, ByBreaker, 0)
 	for i := range 16 {
-		p.Wake(other, i, 0)
-		p.Wake(limited, i, 0)
+		other.Wake(i, 0)
+		limited.Wake(i, 0)
 	}
 	if taken := p.takeAll(); len(taken) != 8 || other.used != 8 {
 		t.Errorf("%d are taken, %d places", len(taken), other.used)
@@ -140,7 +140,7 @@ func TestNothingIsKeptForWhatIsNotAllowed(t *testing.T) {
 	p.check(t)
 	for x := range other.slots {
 		if y := other.slots[x]; y.state == Working {
-			p.Again(y, took(), time.Time{})
+			y.Again(took(), time.Time{})
 		}
 	}
 	p.turn()
@@ -158,9 +158,9 @@ func TestLimitedTopicHoldsUpNoOther(t *testing.T) {
 	for range 8 { // all that were ready before
 		for _, h := range s.Next(8, nil) {
 			if h.Leave {
-				s.Left(h.Slot, Facts{})
+				h.Slot.Left(Facts{})
 			} else {
-				s.Work(h.Slot, took())
+				h.Slot.Work(took())
 			}
 		}
 		s.check(t)
@@ -186,7 +186,7 @@ func TestWaitingBatchIsGivenBackWhenNoneIsAllowed(t *testing.T) {
 		given = append(given, x)
 	}
 	lose := func(x *Slot) { // its turn has no answer for long, so it gives up its place
-		s.Repeat(x, Facts{Open: true, Failures: 2}, s.clock)
+		x.Repeat(Facts{Open: true, Failures: 2}, s.clock)
 		s.wakeDue()
 	}
 	first := s.takeOne(t).Slot
@@ -197,26 +197,26 @@ func TestWaitingBatchIsGivenBackWhenNoneIsAllowed(t *testing.T) {
 	} else if s.takeOne(t).Slot != first {
 		t.Fatal("another slot turns")
 	}
-	s.Work(second, took())
-	if _, now := s.Work(first, took()); now {
+	second.Work(took())
+	if _, now := first.Work(took()); now {
 		t.Fatal("there are two places")
 	}
-	s.AwaitPlace(first)
+	first.AwaitPlace()
 	s.check(t)
 	s.allow(topics[0], ByBreaker, 0)
 	if len(given) != 1 || given[0] != first || first.place {
 		t.Errorf("%d are given back", len(given))
 	}
 	s.check(t)
-	s.Again(first, took(), time.Time{})
+	first.Again(took(), time.Time{})
 	h := s.takeOne(t)
 	if !h.Leave {
 		t.Error("it takes")
 	}
 	lose(first)
 	s.takeOne(t)
-	s.Work(first, took())
-	s.AwaitPlace(first)
+	first.Work(took())
+	first.AwaitPlace()
 	if len(given) != 2 {
 		t.Errorf("%d are given back", len(given))
 	}
@@ -229,20 +229,20 @@ func TestParallelBatchGivesUpItsBorrowedPlaces(t *testing.T) {
 	s, topics := stage(8, 1)
 	topics[0].Together = func() int { return 4 }
 	x := s.takeOne(t).Slot
-	s.Work(x, took())
+	x.Work(took())
 	s.allow(topics[0], ByFlow, 2)
 	for range 2 {
-		if !s.GiveUp(x) || !x.place {
+		if !x.GiveUp() || !x.place {
 			t.Error("it keeps what it borrowed, or gives its own place up first")
 		}
-		s.ReturnOne(x)
+		x.ReturnOne()
 	}
-	if s.GiveUp(x) || topics[0].used != 2 {
+	if x.GiveUp() || topics[0].used != 2 {
 		t.Errorf("it has %d places", topics[0].used)
 	}
 	s.allow(topics[0], ByFlow, 0)
-	s.ReturnOne(x)
-	if !s.GiveUp(x) || x.place || topics[0].used != 0 {
+	x.ReturnOne()
+	if !x.GiveUp() || x.place || topics[0].used != 0 {
 		t.Errorf("it has %d places", topics[0].used)
 	}
 	s.check(t)
@@ -254,26 +254,26 @@ func TestDemand(t *testing.T) {
 	t.Parallel()
 	s, topics := stage(8, 16, 16)
 	x := topics[0]
-	if d := s.Demand(x); !d.Waiting || d.Full || d.Others { // the other topic has two of the places
+	if d := x.Demand(); !d.Waiting || d.Full || d.Others { // the other topic has two of the places
 		t.Errorf("of a topic whose slots wait: %+v", d)
 	}
 	s.Unassign(x)
-	s.Assign(x, s.term, []int{0, 1})
+	x.Assign(s.term, []int{0, 1})
 	s.turn()
-	if d := s.Demand(x); d.Places != 2 || d.Waiting || !d.Full {
+	if d := x.Demand(); d.Places != 2 || d.Waiting || !d.Full {
 		t.Errorf("of a topic with two slots, both of which have a place: %+v", d)
 	}
 	s.allow(x, ByFlow, 1)
-	if d := s.Demand(x); d.Others {
+	if d := x.Demand(); d.Others {
 		t.Errorf("with a limit by its flow: %+v", d)
 	}
 	for _, by := range []Limiter{ByBreaker, ByPushback, ByPolicy} {
 		s.allow(x, by, 0)
-		if d := s.Demand(x); !d.Others {
+		if d := x.Demand(); !d.Others {
 			t.Errorf("with a stricter one: %+v", d)
 		}
 		s.allow(x, by, 1)
-		if d := s.Demand(x); d.Others {
+		if d := x.Demand(); d.Others {
 			t.Errorf("with one that is as strict: %+v", d)
 		}
 	}

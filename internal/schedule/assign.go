@@ -4,7 +4,8 @@ import "time"
 
 // Assign sets which slots of a topic this worker is to work at in a term. Those that are
 // gained are to be looked at.
-func (s *Schedule) Assign(t *Topic, in Term, indexes []int) (gained, lost int) {
+func (t *Topic) Assign(in Term, indexes []int) (gained, lost int) {
+	s := t.schedule
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if t.term != in {
@@ -90,7 +91,8 @@ func (s *Schedule) Stop() {
 
 // Drop gives up a slot that is to be left and cannot be, because no turn will ever have
 // an answer. It reports whether it did: only after Stop.
-func (s *Schedule) Drop(x *Slot) bool {
+func (x *Slot) Drop() bool {
+	s := x.topic.schedule
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.stopping {
@@ -127,7 +129,8 @@ func (s *Schedule) Assigned(topics ...*Topic) (slots []*Slot) {
 }
 
 // Has reports whether a slot is this worker's.
-func (s *Schedule) Has(t *Topic, index int) bool {
+func (t *Topic) Has(index int) bool {
+	s := t.schedule
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return t.hasLocked(index) && t.slots[index].assigned
@@ -135,7 +138,8 @@ func (s *Schedule) Has(t *Topic, index int) bool {
 
 // Standing returns what stands in the place of a slot: it, and those set aside that have not
 // finished what they carry.
-func (s *Schedule) Standing(t *Topic, index int) (slots []*Slot) {
+func (t *Topic) Standing(index int) (slots []*Slot) {
+	s := t.schedule
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !t.hasLocked(index) {
@@ -151,7 +155,8 @@ func (s *Schedule) Standing(t *Topic, index int) (slots []*Slot) {
 
 // Working returns the slots of a topic of which a batch is being handled, also those that others stand in the
 // place of.
-func (s *Schedule) Working(t *Topic) (slots []*Slot) {
+func (t *Topic) Working() (slots []*Slot) {
+	s := t.schedule
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, some := range [][]*Slot{t.replaced, t.slots} {
@@ -165,7 +170,8 @@ func (s *Schedule) Working(t *Topic) (slots []*Slot) {
 }
 
 // Holding returns the slots of a topic that are this worker's, or that it has not left.
-func (s *Schedule) Holding(t *Topic) (indexes []int) {
+func (t *Topic) Holding() (indexes []int) {
+	s := t.schedule
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, x := range t.slots {
@@ -189,7 +195,8 @@ func (s *Schedule) Moved() (topics []*Topic) {
 }
 
 // Locate notes which server a slot is on, before anything has been asked of it.
-func (s *Schedule) Locate(t *Topic, index int, server string) {
+func (t *Topic) Locate(index int, server string) {
+	s := t.schedule
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t.slots[index].facts.Server = server

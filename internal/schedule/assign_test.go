@@ -14,7 +14,7 @@ func TestAssignedAgainInAnyState(t *testing.T) {
 	x, f := topics[0].slots[0], Facts{Fence: 7}
 	again := func() {
 		s.Unassign(topics[0])
-		s.Assign(topics[0], s.term, []int{0})
+		topics[0].Assign(s.term, []int{0})
 	}
 	again() // in the queue
 	if s.ready.length != 1 || s.used != 1 {
@@ -29,17 +29,17 @@ func TestAssignedAgainInAnyState(t *testing.T) {
 	if x.unseen { // the taker goes on with it
 		t.Error("it is to be looked at")
 	}
-	s.Work(x, Facts{Fence: 7, Held: true})
+	x.Work(Facts{Fence: 7, Held: true})
 	again() // in the hands of a handler
 	if s.ready.length != 0 {
 		t.Error("queued while it is handled")
 	}
-	s.Repeat(x, Facts{Fence: 7, Open: true, Failures: 1}, s.clock.Add(time.Hour))
+	x.Repeat(Facts{Fence: 7, Open: true, Failures: 1}, s.clock.Add(time.Hour))
 	again()
 	if s.ready.length != 0 || s.used != 1 {
 		t.Error("queued while its turn has no answer")
 	}
-	s.Rest(x, f, time.Time{})
+	x.Rest(f, time.Time{})
 	again() // asleep: it is to be left first, or to be turned at
 	if s.ready.length != 1 {
 		t.Errorf("asleep: queued %d times", s.ready.length)
@@ -49,7 +49,7 @@ func TestAssignedAgainInAnyState(t *testing.T) {
 	if h := s.takeOne(t); !h.Leave || x.place {
 		t.Errorf("leaves %v, place %v", h.Leave, x.place)
 	}
-	s.Left(x, f)
+	x.Left(f)
 	if h := s.takeOne(t); h.Leave || !x.place || s.active != 1 {
 		t.Errorf("leaves %v, place %v, %d active", h.Leave, x.place, s.active)
 	}
@@ -62,27 +62,27 @@ func TestWhatIsTakenAwayIsLeft(t *testing.T) {
 	s, topics := stage(3, 6)
 	one := topics[0]
 	taken := s.takeAll()
-	s.Rest(taken[0], Facts{Fence: 3}, s.clock.Add(time.Hour))
-	s.takeAll()                                       // slot 3, in its place; 4 and 5 wait
-	s.Rest(taken[1], Facts{}, s.clock.Add(time.Hour)) // never turned at, as far as anybody knows
-	s.takeAll()                                       // slot 4
+	taken[0].Rest(Facts{Fence: 3}, s.clock.Add(time.Hour))
+	s.takeAll()                                    // slot 3, in its place; 4 and 5 wait
+	taken[1].Rest(Facts{}, s.clock.Add(time.Hour)) // never turned at, as far as anybody knows
+	s.takeAll()                                    // slot 4
 	if n := s.Unassign(one); n != 6 || len(s.sleepers.all) > 0 || one.waiting.length > 0 {
 		t.Errorf("%d are taken away; %d sleep, %d wait", n, len(s.sleepers.all), one.waiting.length)
 	}
 	if h := s.takeOne(t); h.Slot != taken[0] || !h.Leave || s.ready.length != 0 {
 		t.Errorf("slot %d turns, leave %v, and %d more", h.Slot.Index, h.Leave, s.ready.length)
 	}
-	s.Left(taken[0], Facts{})
+	taken[0].Left(Facts{})
 	works := taken[2]
 	if !works.Leaving() || s.ready.length != 0 {
 		t.Error("what is at work does not hear of it, or is disturbed")
 	}
-	s.Again(works, took(), time.Time{})
+	works.Again(took(), time.Time{})
 	if h := s.takeOne(t); !h.Leave {
 		t.Error("what was at work takes more")
 	}
-	s.Left(works, Facts{})
-	if held := s.Holding(one); !slices.Equal(held, []int{3, 4}) {
+	works.Left(Facts{})
+	if held := one.Holding(); !slices.Equal(held, []int{3, 4}) {
 		t.Errorf("the worker has slots %v", held)
 	}
 }
@@ -95,7 +95,7 @@ func TestTakenAwayWhileItTurns(t *testing.T) {
 		s, topics := stage(3, 1)
 		x := s.takeOne(t).Slot
 		s.Unassign(topics[0])
-		s.Rest(x, Facts{Fence: fence}, s.clock.Add(time.Minute))
+		x.Rest(Facts{Fence: fence}, s.clock.Add(time.Minute))
 		if s.ready.length != turns || len(s.sleepers.all) != 0 || s.used != 0 {
 			t.Errorf("with fence %d %d turns follow", fence, s.ready.length)
 		}
@@ -107,11 +107,11 @@ func TestAssignedTooLate(t *testing.T) {
 	t.Parallel()
 	s, topics := stage(4, 2)
 	s.takeAll()
-	if gained, lost := s.Assign(topics[0], &term{id: "me"}, nil); gained+lost != 0 {
+	if gained, lost := topics[0].Assign(&term{id: "me"}, nil); gained+lost != 0 {
 		t.Error("another term takes slots away")
 	}
 	s.Stop()
-	if gained, lost := s.Assign(topics[0], s.term, upTo(2)); gained != 0 || lost != 0 || len(s.Assigned(topics...)) > 0 {
+	if gained, lost := topics[0].Assign(s.term, upTo(2)); gained != 0 || lost != 0 || len(s.Assigned(topics...)) > 0 {
 		t.Errorf("%d are assigned, %d taken away after the end has begun", gained, lost)
 	}
 }
@@ -129,33 +129,33 @@ func TestMoved(t *testing.T) {
 	moved(topics...)
 	moved()
 	for _, x := range s.takeAll() { // what one's own slots do is nothing new
-		s.Again(x, took(), time.Time{})
+		x.Again(took(), time.Time{})
 	}
 	for _, h := range s.Next(8, nil) {
-		s.Rest(h.Slot, Facts{Fence: 1}, s.clock)
+		h.Slot.Rest(Facts{Fence: 1}, s.clock)
 	}
 	s.wakeDue()
 	moved()
-	s.Assign(topics[1], s.term, []int{0})
+	topics[1].Assign(s.term, []int{0})
 	moved(topics[1])
-	if held := s.Holding(topics[1]); len(held) != 2 {
+	if held := topics[1].Holding(); len(held) != 2 {
 		t.Errorf("it has slots %v", held)
 	}
 	for _, h := range s.Next(8, nil) {
-		if held := s.Holding(topics[1]); h.Leave && len(held) != 2 {
+		if held := topics[1].Holding(); h.Leave && len(held) != 2 {
 			t.Errorf("it has slots %v while one is being left", held)
 		}
 		if h.Leave {
-			s.Left(h.Slot, Facts{})
+			h.Slot.Left(Facts{})
 		} else {
-			s.Work(h.Slot, took())
+			h.Slot.Work(took())
 		}
 	}
 	moved(topics[1])
-	if held := s.Holding(topics[1]); len(held) != 1 {
+	if held := topics[1].Holding(); len(held) != 1 {
 		t.Errorf("it has slots %v", held)
 	}
-	s.ReplaceHung(topics[0].slots[0])
+	topics[0].slots[0].ReplaceHung()
 	moved(topics[0])
 	s.EndTerm()
 	moved(topics...)
@@ -169,14 +169,14 @@ func TestDrop(t *testing.T) {
 	t.Parallel()
 	s, topics := stage(4, 2)
 	taken := s.takeAll()
-	s.ReplaceHung(taken[1])
-	if s.Drop(taken[0]) {
+	taken[1].ReplaceHung()
+	if taken[0].Drop() {
 		t.Error("a slot is given up while the worker works")
 	}
 	s.Stop()
 	taken = append(taken, s.takeOne(t).Slot) // the one in its place
 	for _, x := range taken {
-		if !s.Drop(x) {
+		if !x.Drop() {
 			t.Error("a slot is not given up")
 		}
 	}
@@ -199,12 +199,12 @@ func TestWaitIdle(t *testing.T) {
 		}()
 		synctest.Wait()
 		s.Unassign(topics[0])
-		s.Rest(x, Facts{Fence: 1}, time.Time{}) // it is to be left, so it is ready again
+		x.Rest(Facts{Fence: 1}, time.Time{}) // it is to be left, so it is ready again
 		synctest.Wait()
 		if idle {
 			t.Error("it does not wait for the turn that leaves")
 		}
-		s.Left(s.takeOne(t).Slot, Facts{})
+		s.takeOne(t).Slot.Left(Facts{})
 		synctest.Wait()
 		if !idle {
 			t.Error("it waits for nothing")
@@ -217,11 +217,11 @@ func TestStatus(t *testing.T) {
 	t.Parallel()
 	s, topics := stage(8, 4)
 	taken := s.takeAll()
-	s.Rest(taken[0], Facts{}, time.Time{})
-	s.Repeat(taken[1], Facts{Open: true, Held: true}, s.clock.Add(time.Hour))
-	s.ReplaceHung(taken[2]) // and the one in its place is ready
+	taken[0].Rest(Facts{}, time.Time{})
+	taken[1].Repeat(Facts{Open: true, Held: true}, s.clock.Add(time.Hour))
+	taken[2].ReplaceHung() // and the one in its place is ready
 	taken[3].topic.Together = func() int { return 2 }
-	s.Borrow(taken[3], 2)
+	taken[3].Borrow(2)
 	want := []Status{
 		{Slot: taken[2], State: Working, SetAside: true, Hung: true},
 		{Slot: taken[0], State: Asleep, Assigned: true, Unseen: true},
@@ -230,7 +230,7 @@ func TestStatus(t *testing.T) {
 		{Slot: taken[3], State: Working, Assigned: true, Unseen: true, Places: 3},
 	}
 	want[0].Unseen = true
-	if got := s.Status(topics[0]); !slices.Equal(got, want) {
+	if got := topics[0].Status(); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
@@ -243,7 +243,7 @@ func TestServersAreServedInTurn(t *testing.T) {
 	one := s.topics[0]
 	servers := []string{"a", "b", "a", "a", "b", "c"}
 	for i, server := range servers {
-		s.Locate(one, i, server)
+		one.Locate(i, server)
 	}
 	s.assignAll()
 	seen := map[string]int{}
@@ -254,13 +254,13 @@ func TestServersAreServedInTurn(t *testing.T) {
 			if h.Facts.Server != server {
 				t.Errorf("slots of %s and %s are handed out together", server, h.Facts.Server)
 			}
-			s.Work(h.Slot, Facts{Held: true, Server: server})
+			h.Slot.Work(Facts{Held: true, Server: server})
 		}
 		if seen[server]++; seen["a"] == 2 && len(seen) < 3 {
 			t.Errorf("a is served twice before others: %v", seen)
 		}
 	}
-	s.ReplaceHung(one.slots[4])
+	one.slots[4].ReplaceHung()
 	if h := s.takeOne(t); h.Facts.Server != "b" {
 		t.Errorf("the slot in the place of another is looked for at %q", h.Facts.Server)
 	}

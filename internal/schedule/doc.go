@@ -40,7 +40,7 @@
 //
 // # Places are given up one by one
 //
-// When a topic is allowed fewer places than it uses, each batch under way asks before its next message (Schedule.GiveUp,
+// When a topic is allowed fewer places than it uses, each batch under way asks before its next message (Slot.GiveUp,
 // an atomic load nearly always). As many give their place up as are too many, at once, and not when their turn is
 // answered: or all would see the same excess, and all would go.
 //

@@ -36,7 +36,7 @@ func TestEachTopicKeepsAPlace(t *testing.T) {
 					}
 				}
 				for i := range kept {
-					p.Wake(quick, i, 0)
+					quick.Wake(i, 0)
 				}
 				p.turn()
 				if begun != kept {
@@ -151,7 +151,7 @@ func TestNobodyYieldsInVain(t *testing.T) {
 			if x.topic == other {
 				delete(p.running, x)
 				p.clock = p.clock.Add(time.Second)
-				p.Again(x, took(), time.Time{})
+				x.Again(took(), time.Time{})
 				break
 			}
 		}
@@ -172,7 +172,7 @@ func TestNobodyYieldsInVain(t *testing.T) {
 			if x.topic == other {
 				delete(p.running, x)
 				p.clock = p.clock.Add(time.Second)
-				p.Again(x, took(), time.Time{})
+				x.Again(took(), time.Time{})
 				break
 			}
 		}

@@ -11,7 +11,7 @@ const gather = 50 * time.Millisecond
 func gathering(limit, slots int) (*play, *Topic) {
 	p := playOf(limit, slots, limit)
 	p.topics[0].Gather = gather
-	p.Assign(p.topics[0], p.term, upTo(slots))
+	p.topics[0].Assign(p.term, upTo(slots))
 	return p, p.topics[0]
 }
 
@@ -27,12 +27,12 @@ func few() Facts { return Facts{Held: true, Fence: 1, Few: true} }
 func TestWokenSlotGathers(t *testing.T) {
 	t.Parallel()
 	p, topic := gathering(1, 2)
-	p.Wake(topic, 0, 0)
+	topic.Wake(0, 0)
 	for range 4 { // more wake-ups make it neither longer nor shorter
 		p.pass(gather / 5)
-		p.Wake(topic, 0, 0)
-		p.Wake(topic, 0, time.Millisecond)
-		p.Wake(topic, 0, time.Hour)
+		topic.Wake(0, 0)
+		topic.Wake(0, time.Millisecond)
+		topic.Wake(0, time.Hour)
 	}
 	if p.ready.length > 0 || p.used > 0 || p.active > 0 {
 		t.Errorf("while it gathers: %d ready, %d places, %d active", p.ready.length, p.used, p.active)
@@ -46,7 +46,7 @@ func TestWokenSlotGathers(t *testing.T) {
 func TestSlotWhoseTimeHasComeGathers(t *testing.T) {
 	t.Parallel()
 	p, topic := gathering(1, 1)
-	p.Wake(topic, 0, time.Second)
+	topic.Wake(0, time.Second)
 	p.pass(time.Second)
 	p.pass(gather - 1)
 	if p.ready.length > 0 {
@@ -60,15 +60,15 @@ func TestSlotGathersAfterABatchThatWasAll(t *testing.T) {
 	t.Parallel()
 	for _, all := range []bool{true, false} {
 		p, topic := gathering(1, 2)
-		p.Wake(topic, 0, 0)
+		topic.Wake(0, 0)
 		p.pass(gather)
 		x := p.takeOne(t).Slot
 		f := took()
 		if all {
 			f = few()
 		}
-		p.Work(x, f)
-		p.Again(x, f, time.Time{})
+		x.Work(f)
+		x.Again(f, time.Time{})
 		h := p.takeOne(t)
 		if h.Leave != all {
 			t.Errorf("all %v: leaves %v", all, h.Leave)
@@ -76,17 +76,17 @@ func TestSlotGathersAfterABatchThatWasAll(t *testing.T) {
 		if !all {
 			continue
 		}
-		p.Left(x, Facts{Fence: 2, Few: true})
+		x.Left(Facts{Fence: 2, Few: true})
 		if p.used > 0 || p.ready.length > 0 {
 			t.Error("it does not gather, or keeps its place")
 		}
-		p.Wake(topic, 1, 0) // another has the place meanwhile
+		topic.Wake(1, 0) // another has the place meanwhile
 		p.pass(gather)
 		for range 2 {
 			if h := p.takeOne(t); h.Leave {
 				t.Error("it leaves again")
 			} else {
-				p.Rest(h.Slot, Facts{Fence: 3}, time.Time{})
+				h.Slot.Rest(Facts{Fence: 3}, time.Time{})
 			}
 		}
 	}
@@ -95,11 +95,11 @@ func TestSlotGathersAfterABatchThatWasAll(t *testing.T) {
 func TestSlotWokenInItsTurnGathers(t *testing.T) {
 	t.Parallel()
 	p, topic := gathering(1, 1)
-	p.Wake(topic, 0, 0)
+	topic.Wake(0, 0)
 	p.pass(gather)
 	x := p.takeOne(t).Slot
-	p.Wake(topic, 0, 0)
-	p.Rest(x, Facts{Fence: 1}, time.Time{})
+	topic.Wake(0, 0)
+	x.Rest(Facts{Fence: 1}, time.Time{})
 	if p.ready.length > 0 || !x.gathers {
 		t.Error("it does not gather")
 	}
@@ -110,23 +110,23 @@ func TestSlotWokenInItsTurnGathers(t *testing.T) {
 func TestSlotWithMoreToDoDoesNotGatherAgain(t *testing.T) {
 	t.Parallel()
 	p, topic := gathering(1, 2)
-	p.Wake(topic, 0, 0)
-	p.Wake(topic, 1, 0)
+	topic.Wake(0, 0)
+	topic.Wake(1, 0)
 	p.pass(gather)
 	first, more := p.takeOne(t).Slot, Facts{Fence: 1, More: true}
-	p.Wake(topic, first.Index, 0) // meanwhile
-	p.Rest(first, more, p.clock)
+	topic.Wake(first.Index, 0) // meanwhile
+	first.Rest(more, p.clock)
 	second := p.takeOne(t).Slot
 	if second == first {
 		t.Fatal("it keeps its place while another waits for one")
 	}
-	p.Rest(second, more, p.clock)
+	second.Rest(more, p.clock)
 	for range 2 {
 		h := p.takeOne(t)
 		if h.Leave {
 			t.Error("it leaves")
 		}
-		p.Rest(h.Slot, Facts{Fence: 2}, time.Time{})
+		h.Slot.Rest(Facts{Fence: 2}, time.Time{})
 	}
 	if p.used > 0 || p.active > 0 {
 		t.Errorf("%d places, %d active", p.used, p.active)
@@ -137,12 +137,12 @@ func TestSlotWithMoreToDoDoesNotGatherAgain(t *testing.T) {
 func TestUnavailableSlotDoesNotGather(t *testing.T) {
 	t.Parallel()
 	p, topic := gathering(1, 1)
-	p.Wake(topic, 0, 0)
+	topic.Wake(0, 0)
 	p.pass(gather)
 	busy := Facts{Holder: "other", Unavailable: true}
-	p.Rest(p.takeOne(t).Slot, busy, p.clock.Add(time.Second))
+	p.takeOne(t).Slot.Rest(busy, p.clock.Add(time.Second))
 	p.pass(time.Second)
-	p.Rest(p.takeOne(t).Slot, busy, time.Time{})
+	p.takeOne(t).Slot.Rest(busy, time.Time{})
 	p.WakeHeldBy("other")
 	p.takeOne(t)
 }
@@ -154,23 +154,23 @@ func TestSlotTakenAwayWhileItGathers(t *testing.T) {
 		func(p *play, _ *Topic) { p.EndTerm(); p.Begin(p.term) },
 	} {
 		p, topic := gathering(1, 1)
-		p.Wake(topic, 0, 0)
+		topic.Wake(0, 0)
 		how(p, topic)
 		p.pass(time.Hour)
 		if p.ready.length > 0 {
 			t.Error("it turns")
 		}
-		p.Assign(topic, p.term, upTo(1))
-		p.Wake(topic, 0, 0)
+		topic.Assign(p.term, upTo(1))
+		topic.Wake(0, 0)
 		p.pass(gather)
 		p.takeOne(t)
 	}
 	// One that is known to Redis is left at once.
 	p, topic := gathering(1, 1)
-	p.Wake(topic, 0, 0)
+	topic.Wake(0, 0)
 	p.pass(gather)
-	p.Rest(p.takeOne(t).Slot, Facts{Fence: 1}, time.Time{})
-	p.Wake(topic, 0, 0)
+	p.takeOne(t).Slot.Rest(Facts{Fence: 1}, time.Time{})
+	topic.Wake(0, 0)
 	p.Stop()
 	if !p.takeOne(t).Leave {
 		t.Error("it is not left")
@@ -180,8 +180,8 @@ func TestSlotTakenAwayWhileItGathers(t *testing.T) {
 func TestSettleEndsGathering(t *testing.T) {
 	t.Parallel()
 	p, topic := gathering(2, 2)
-	p.Wake(topic, 0, 0)
-	p.Wake(topic, 1, 0)
+	topic.Wake(0, 0)
+	topic.Wake(1, 0)
 	waiting, ended := map[*Slot]int{topic.slots[0]: 3, topic.slots[1]: 5}, make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -189,13 +189,13 @@ func TestSettleEndsGathering(t *testing.T) {
 			x := hands[0].Slot
 			switch {
 			case hands[0].Leave:
-				p.Left(x, Facts{Fence: 2, Few: true})
+				x.Left(Facts{Fence: 2, Few: true})
 			case waiting[x] > 0:
 				waiting[x]--
-				p.Work(x, few())
-				p.Again(x, few(), time.Time{})
+				x.Work(few())
+				x.Again(few(), time.Time{})
 			default:
-				p.Rest(x, Facts{Fence: 3}, time.Time{})
+				x.Rest(Facts{Fence: 3}, time.Time{})
 			}
 		}
 	}()
@@ -215,9 +215,9 @@ func TestIdleTopicsThatGather(t *testing.T) {
 	p := playOf(64, 2, all(10_000, 64)...)
 	for _, topic := range p.topics {
 		topic.Gather = gather
-		p.Assign(topic, p.term, upTo(2))
+		topic.Assign(p.term, upTo(2))
 	}
-	p.Wake(p.topics[7], 1, 0)
+	p.topics[7].Wake(1, 0)
 	if n := len(p.sleepers.all); n != 1 {
 		t.Errorf("%d slots sleep until a time, and one gathers", n)
 	}

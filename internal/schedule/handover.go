@@ -66,7 +66,8 @@ func (s *Schedule) setAsideLocked(x *Slot) (y *Slot) {
 // ReplaceHung leaves a slot to a handler that ignores its context. Another one, which is
 // a stranger to Redis, goes on in its place when the lease of this one has ended, just as
 // if this worker had died.
-func (s *Schedule) ReplaceHung(x *Slot) {
+func (x *Slot) ReplaceHung() {
+	s := x.topic.schedule
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	assigned := x.assigned
@@ -80,7 +81,8 @@ func (s *Schedule) ReplaceHung(x *Slot) {
 
 // MarkHung waits no more for a slot whose handler ignores its context. It is replaced
 // with the end of the term.
-func (s *Schedule) MarkHung(x *Slot) {
+func (x *Slot) MarkHung() {
+	s := x.topic.schedule
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.markHungLocked(x)
@@ -133,7 +135,8 @@ func (s *Schedule) dropReplacedLocked(x *Slot) {
 // Asked has a holder that this worker is, or was, take its turn at a slot of which it
 // carries nothing. A slot must not have two turns under one id at a time: both get the
 // same batch, and one would handle it while the other hands it back.
-func (s *Schedule) Asked(t *Topic, index int, holder string) {
+func (t *Topic) Asked(index int, holder string) {
+	s := t.schedule
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !t.hasLocked(index) || t.term == nil { // between two terms the slots change their ids

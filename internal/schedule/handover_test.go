@@ -22,7 +22,7 @@ func TestHandling(t *testing.T) {
 		t.Error("nothing is handled yet")
 	}
 	for i, x := range slots[:2] {
-		s.Work(x, took())
+		x.Work(took())
 		for _, ended := range []bool{false, true} {
 			if ended {
 				s.EndTerm()
@@ -32,9 +32,9 @@ func TestHandling(t *testing.T) {
 			}
 		}
 		if i == 0 {
-			s.Again(x, took(), time.Time{})
+			x.Again(took(), time.Time{})
 		} else {
-			s.MarkHung(x)
+			x.MarkHung()
 		}
 		if s.Handling(s.term) {
 			t.Errorf("slot %d is not waited for", x.Index)
@@ -53,11 +53,11 @@ func TestEndOfATerm(t *testing.T) {
 	one := s.topics[0]
 	slots := slices.Clone(one.slots)
 	hands := s.Next(8, nil) // slots 0 to 4; the others wait
-	s.Work(slots[0], took())
-	s.Repeat(slots[1], Facts{Open: true, Failures: 2}, s.clock.Add(time.Minute)) // slot 5 has its place
-	s.Rest(slots[2], Facts{Fence: 7}, s.clock.Add(time.Hour))                    // and 6 this one
-	s.Work(slots[3], took())
-	s.Again(slots[3], took(), time.Time{}) // ready to report
+	slots[0].Work(took())
+	slots[1].Repeat(Facts{Open: true, Failures: 2}, s.clock.Add(time.Minute)) // slot 5 has its place
+	slots[2].Rest(Facts{Fence: 7}, s.clock.Add(time.Hour))                    // and 6 this one
+	slots[3].Work(took())
+	slots[3].Again(took(), time.Time{}) // ready to report
 	if len(hands) != 5 || slots[4].state != Turning || slots[5].state != Ready || slots[7].state != Waiting {
 		t.Fatalf("%d turn; the slots are %d, %d, %d", len(hands), slots[4].state, slots[5].state, slots[7].state)
 	}
@@ -74,11 +74,11 @@ func TestEndOfATerm(t *testing.T) {
 	if s.used != 3 || one.waiting.length != 0 || len(s.Assigned(one)) != 0 || s.sleepers.all[0] != slots[1] || len(s.sleepers.all) != 1 {
 		t.Errorf("%d places are used, %d slots wait, %d are assigned", s.used, one.waiting.length, len(s.Assigned(one)))
 	}
-	if gained, lost := s.Assign(one, s.term, upTo(9)); gained+lost != 0 {
+	if gained, lost := one.Assign(s.term, upTo(9)); gained+lost != 0 {
 		t.Error("a slot is assigned between two terms")
 	}
 	for i := range slots {
-		s.Wake(one, i, 0)
+		one.Wake(i, 0)
 	}
 	if s.ready.length != 1 || !s.Carrying(s.term) {
 		t.Errorf("%d are ready between two terms", s.ready.length)
@@ -86,21 +86,21 @@ func TestEndOfATerm(t *testing.T) {
 	if h := s.takeOne(t); h.Slot != slots[3] || !h.Leave {
 		t.Error("what is set aside may take")
 	}
-	s.Left(slots[3], Facts{})
+	slots[3].Left(Facts{})
 
 	next := &term{id: "next", session: true}
 	s.Begin(next)
-	s.Assign(one, next, upTo(9))
+	one.Assign(next, upTo(9))
 	for i, x := range one.slots {
-		s.Wake(one, i, 0)
+		one.Wake(i, 0)
 		if x.id != "next" || x.facts.Fence != 0 {
 			t.Errorf("slot %d takes its turns under %s, with fence %d", x.Index, x.id, x.facts.Fence)
 		}
 	}
 	s.check(t)
 	// Each that was set aside finishes, and is waited for until then.
-	s.Left(slots[4], Facts{})
-	s.Again(slots[0], took(), time.Time{})
+	slots[4].Left(Facts{})
+	slots[0].Again(took(), time.Time{})
 	s.clock = s.clock.Add(time.Minute)
 	s.wakeDue()
 	works := 0
@@ -110,9 +110,9 @@ func TestEndOfATerm(t *testing.T) {
 				t.Errorf("slot %d under %s leaves: %v", h.Slot.Index, h.Slot.id, h.Leave)
 			}
 			if h.Leave {
-				s.Left(h.Slot, Facts{})
+				h.Slot.Left(Facts{})
 			} else {
-				s.Work(h.Slot, took())
+				h.Slot.Work(took())
 				works++
 			}
 		}
@@ -144,7 +144,7 @@ func TestFirstTurnAtTheEndOfATerm(t *testing.T) {
 	if !s.Carrying(s.term) {
 		t.Error("a turn that may have taken a batch is not waited for")
 	}
-	s.Rest(x, Facts{}, time.Time{})
+	x.Rest(Facts{}, time.Time{})
 	if s.Carrying(s.term) || len(topics[0].replaced) > 0 || s.ready.length > 0 {
 		t.Error("a slot that carries nothing is waited for")
 	}
@@ -157,14 +157,14 @@ func TestEndOfATermForABatchThatWaits(t *testing.T) {
 	given := []time.Time{}
 	s.start = func(_ *Slot, since time.Time) { given = append(given, since) }
 	x := s.takeOne(t).Slot
-	s.Repeat(x, Facts{Open: true, Failures: 2}, s.clock)
-	s.Work(s.takeOne(t).Slot, took())
+	x.Repeat(Facts{Open: true, Failures: 2}, s.clock)
+	s.takeOne(t).Slot.Work(took())
 	s.wakeDue()
 	s.takeOne(t)
-	if _, now := s.Work(x, took()); now {
+	if _, now := x.Work(took()); now {
 		t.Fatal("it has a place")
 	}
-	s.AwaitPlace(x)
+	x.AwaitPlace()
 	s.EndTerm()
 	if len(given) != 1 || !given[0].IsZero() || x.state != Working || topics[0].waiting.length != 0 {
 		t.Errorf("given places since %v; %d wait", given, topics[0].waiting.length)
@@ -179,16 +179,16 @@ func TestNoBatchGetsAPlaceAtTheEndOfATerm(t *testing.T) {
 	given := []time.Time{}
 	s.start = func(_ *Slot, since time.Time) { given = append(given, since) }
 	first, second := topics[0].slots[0], topics[0].slots[1]
-	s.Repeat(s.takeOne(t).Slot, Facts{Open: true, Failures: 2}, s.clock.Add(time.Second))
-	s.Repeat(s.takeOne(t).Slot, Facts{Open: true, Failures: 2}, s.clock)
+	s.takeOne(t).Slot.Repeat(Facts{Open: true, Failures: 2}, s.clock.Add(time.Second))
+	s.takeOne(t).Slot.Repeat(Facts{Open: true, Failures: 2}, s.clock)
 	s.wakeDue()
-	s.Rest(s.takeOne(t).Slot, Facts{Fence: 1}, time.Time{})
+	s.takeOne(t).Slot.Rest(Facts{Fence: 1}, time.Time{})
 	s.clock = s.clock.Add(time.Second)
 	s.wakeDue()
 	h := s.takeOne(t)
-	s.Wake(topics[0], 1, 0) // has the place, and is ready
-	s.Work(h.Slot, took())
-	s.AwaitPlace(h.Slot)
+	topics[0].Wake(1, 0) // has the place, and is ready
+	h.Slot.Work(took())
+	h.Slot.AwaitPlace()
 	if first.state != Waiting || second.state != Ready || !second.place {
 		t.Fatalf("the slots are %d and %d", first.state, second.state)
 	}
@@ -213,7 +213,7 @@ func TestHungSlotIsReplaced(t *testing.T) {
 			if !mine {
 				s.Unassign(one)
 			}
-			s.ReplaceHung(hung)
+			hung.ReplaceHung()
 			x := one.slots[0]
 			if x == hung || x.id != id || !hung.Leaving() || x.assigned != mine || (s.ready.length == 1) != mine {
 				t.Fatalf("%s has the slot, assigned %v, with %d turns", x.id, x.assigned, s.ready.length)
@@ -227,7 +227,7 @@ func TestHungSlotIsReplaced(t *testing.T) {
 			}
 		}
 		for _, hung := range slices.Clone(one.replaced) {
-			s.Again(hung, took(), time.Time{}) // it has returned after all
+			hung.Again(took(), time.Time{}) // it has returned after all
 			for {
 				if h := s.takeOne(t); h.Slot == hung {
 					if !h.Leave {
@@ -236,7 +236,7 @@ func TestHungSlotIsReplaced(t *testing.T) {
 					break
 				}
 			}
-			s.Left(hung, Facts{})
+			hung.Left(Facts{})
 		}
 		if len(one.replaced) != 0 {
 			t.Errorf("%d are kept for nothing", len(one.replaced))
@@ -255,15 +255,15 @@ func TestGivenUpForOneBatch(t *testing.T) {
 		if h := s.takeOne(t); h.Leave {
 			t.Fatal("it leaves")
 		}
-		s.Work(x, took())
+		x.Work(took())
 	}
 	turnsAndWorks()
-	s.MarkHung(x)
-	s.Again(x, took(), time.Time{}) // it has returned
+	x.MarkHung()
+	x.Again(took(), time.Time{}) // it has returned
 	if !s.takeOne(t).Leave {
 		t.Error("a slot without a place may take")
 	}
-	s.Left(x, Facts{})
+	x.Left(Facts{})
 	turnsAndWorks()
 	s.EndTerm()
 	if !s.Carrying(s.term) {
@@ -276,13 +276,13 @@ func TestHungSlotIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	s, _ := stage(4, 2)
 	taken := s.takeAll()
-	s.MarkHung(taken[0])
+	taken[0].MarkHung()
 	s.EndTerm()
 	if !s.Carrying(s.term) || s.Carrying(&term{id: "me"}) {
 		t.Error("the other one is not waited for, or by another term")
 	}
-	s.Again(taken[1], took(), time.Time{})
-	s.Left(s.takeOne(t).Slot, Facts{})
+	taken[1].Again(took(), time.Time{})
+	s.takeOne(t).Slot.Left(Facts{})
 	if s.Carrying(s.term) {
 		t.Error("a handler that ignores its context is waited for")
 	}
@@ -309,32 +309,32 @@ func TestAsked(t *testing.T) {
 		return ids
 	}
 	s.takeAll() // all slots have a batch
-	s.Asked(one, 0, "me")
-	s.Asked(one, 7, "me")
-	s.Asked(one, -1, "me")
-	s.Asked(one, 0, "stranger")
+	one.Asked(0, "me")
+	one.Asked(7, "me")
+	one.Asked(-1, "me")
+	one.Asked(0, "stranger")
 	if got := turns(); got != nil {
 		t.Errorf("turns %v", got)
 	}
 	hung := one.slots[0]
 	s.Unassign(one)
-	s.ReplaceHung(hung) // me+1 has the slot then, and me still carries it
-	s.Asked(one, 0, "me")
+	hung.ReplaceHung() // me+1 has the slot then, and me still carries it
+	one.Asked(0, "me")
 	if got := turns(); got != nil {
 		t.Errorf("turns %v at what hangs", got)
 	}
 	s.dropReplacedLocked(hung) // it has returned
 	for range 2 {
-		s.Asked(one, 0, "me")
-		s.Asked(one, 0, "me+1")
+		one.Asked(0, "me")
+		one.Asked(0, "me+1")
 	}
 	if got := turns(); !slices.Equal(got, []string{"0 me", "0 me+1"}) {
 		t.Errorf("turns %v", got)
 	}
-	s.Left(one.slots[2], Facts{Fence: 1})
+	one.slots[2].Left(Facts{Fence: 1})
 	s.EndTerm()
-	s.Asked(one, 1, "me") // carries its batch
-	s.Asked(one, 2, "me") // carries nothing, and is about to get another id
+	one.Asked(1, "me") // carries its batch
+	one.Asked(2, "me") // carries nothing, and is about to get another id
 	if got := turns(); got != nil {
 		t.Errorf("turns %v between two terms", got)
 	}
@@ -354,11 +354,11 @@ func TestAskedByTheIDBefore(t *testing.T) {
 	s.EndTerm()
 	s.Begin(&term{id: "next", session: true})
 	s.dropReplacedLocked(hung) // it has returned; the two others have not
-	s.Asked(one, 1, "me")
+	one.Asked(1, "me")
 	if s.ready.length > 0 {
 		t.Error("a turn at what hangs")
 	}
-	s.Asked(one, 0, "me")
+	one.Asked(0, "me")
 	if s.ready.length != 1 {
 		t.Fatalf("%d turns, want one", s.ready.length)
 	}
@@ -366,7 +366,7 @@ func TestAskedByTheIDBefore(t *testing.T) {
 		t.Errorf("the turn of %s at slot %d", h.Slot.ID(), h.Slot.Index)
 	}
 	s.Close()
-	s.Asked(one, 0, "next")
+	one.Asked(0, "next")
 	if s.ready.length > 0 {
 		t.Error("a turn after the end")
 	}
@@ -378,16 +378,16 @@ func TestAskedWhileItCloses(t *testing.T) {
 	t.Parallel()
 	s, topics := stage(16, 2)
 	taken := s.takeAll()
-	s.Rest(taken[0], Facts{}, time.Time{})
+	taken[0].Rest(Facts{}, time.Time{})
 	s.Stop()
-	s.Asked(topics[0], 0, "me")
+	topics[0].Asked(0, "me")
 	if h := s.takeOne(t); h.Slot != taken[0] || !h.Leave {
 		t.Errorf("slot %d, leave %v", h.Slot.Index, h.Leave)
 	}
 	for _, x := range taken {
-		s.Left(x, Facts{})
+		x.Left(Facts{})
 	}
-	s.Asked(topics[0], 0, "me")
+	topics[0].Asked(0, "me")
 	if s.ready.length > 0 {
 		t.Error("a turn after all is left")
 	}

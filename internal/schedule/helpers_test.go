@@ -69,16 +69,16 @@ func stage(limit int, slots ...int) (*play, []*Topic) {
 // assignAll gives all slots to the worker, and wakes them.
 func (p *play) assignAll() {
 	for _, t := range p.topics {
-		p.Assign(t, p.term, upTo(len(t.slots)))
+		t.Assign(p.term, upTo(len(t.slots)))
 		for i := range t.slots {
-			p.Wake(t, i, 0)
+			t.Wake(i, 0)
 		}
 	}
 }
 
 // Unassign takes all slots of a topic away, and returns how many they were.
 func (p *play) Unassign(t *Topic) (lost int) {
-	_, lost = p.Assign(t, p.term, nil)
+	_, lost = t.Assign(p.term, nil)
 	return lost
 }
 
@@ -104,15 +104,15 @@ func (p *play) turn() {
 			x := h.Slot
 			switch {
 			case h.Leave:
-				p.Left(x, Facts{})
+				x.Left(Facts{})
 			case p.waits(x):
-				if _, now := p.Work(x, took()); now {
+				if _, now := x.Work(took()); now {
 					p.handle(x)
 				} else {
-					p.AwaitPlace(x)
+					x.AwaitPlace()
 				}
 			default:
-				p.Rest(x, Facts{Fence: 1}, time.Time{})
+				x.Rest(Facts{Fence: 1}, time.Time{})
 			}
 		}
 	}
@@ -125,7 +125,7 @@ func (p *play) takeAll() (taken []*Slot) {
 			if h.Leave {
 				panic("left")
 			}
-			if _, now := p.Work(h.Slot, took()); !now {
+			if _, now := h.Slot.Work(took()); !now {
 				panic("no place")
 			}
 			taken = append(taken, h.Slot)
@@ -153,7 +153,7 @@ func (p *play) handle(x *Slot) {
 func (p *play) allow(t *Topic, by Limiter, places int) {
 	p.limited = true
 	p.had[t] = t.used
-	p.Allow(t, by, places)
+	t.Allow(by, places)
 }
 
 // unlimit takes all limits of a topic away.
@@ -173,7 +173,7 @@ func (p *play) step() {
 	}
 	p.clock = p.running[first]
 	delete(p.running, first)
-	p.Again(first, took(), time.Time{})
+	first.Again(took(), time.Time{})
 	p.turn()
 }
 

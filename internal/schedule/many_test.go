@@ -30,7 +30,7 @@ func TestTurnsOfManyTopicsAreQuick(t *testing.T) {
 		rest := func() {
 			for p.ready.length > 0 {
 				for _, h := range p.Next(8, nil) {
-					p.Rest(h.Slot, h.Facts, p.clock.Add(time.Hour))
+					h.Slot.Rest(h.Facts, p.clock.Add(time.Hour))
 				}
 			}
 		}
@@ -42,7 +42,7 @@ func TestTurnsOfManyTopicsAreQuick(t *testing.T) {
 		comparisons := counted(p)
 		p.topics = nil
 		for i := range turns {
-			p.Wake(topics[i*7919%n], i%2, 0)
+			(topics[i*7919%n]).Wake(i%2, 0)
 			if i%8 == 7 {
 				rest()
 			}
@@ -99,19 +99,19 @@ func TestTurnsAllocateNothing(t *testing.T) {
 	}
 	i := 0
 	rests := testing.AllocsPerRun(1000, func() {
-		p.Wake(topics[i%4], i/4%2, 0)
+		(topics[i%4]).Wake(i/4%2, 0)
 		i++
 		for p.ready.length > 0 {
 			for _, h := range next() {
-				p.Rest(h.Slot, h.Facts, p.clock.Add(time.Hour))
+				h.Slot.Rest(h.Facts, p.clock.Add(time.Hour))
 			}
 		}
 	})
-	p.Wake(topics[0], 0, 0)
+	topics[0].Wake(0, 0)
 	x := p.takeOne(t).Slot
 	works := testing.AllocsPerRun(1000, func() {
-		p.Work(x, took())
-		p.Again(x, took(), time.Time{})
+		x.Work(took())
+		x.Again(took(), time.Time{})
 		next()
 	})
 	if rests+works != 0 {

@@ -56,10 +56,10 @@ func newWorker(random *rand.Rand, limit *flow.Limit, busy bool) *worker {
 	in, all := &term{id: "me"}, upTo(64)
 	w.Begin(in)
 	for _, t := range []*Topic{w.slow, w.other} {
-		w.Assign(t, in, all)
+		t.Assign(in, all)
 		for i := range all {
 			if t == w.other || busy {
-				w.Wake(t, i, 0)
+				t.Wake(i, 0)
 			}
 		}
 	}
@@ -75,9 +75,9 @@ func (w *worker) turns() {
 			mine := &w.waiting[x.Index]
 			switch {
 			case h.Leave:
-				w.Left(x, f)
+				x.Left(f)
 			case x.Topic() == w.other && len(*mine) == 0:
-				w.Rest(x, f, time.Time{})
+				x.Rest(f, time.Time{})
 			case x.Topic() == w.other:
 				came := (*mine)[0]
 				*mine = (*mine)[1:]
@@ -96,7 +96,7 @@ func (w *worker) turns() {
 }
 
 func (w *worker) handle(x *Slot, until, came time.Time) {
-	w.Work(x, Facts{Fence: 1, Held: true})
+	x.Work(Facts{Fence: 1, Held: true})
 	heap.Push(&w.running, handling{x, came, w.at, until})
 }
 
@@ -108,7 +108,7 @@ func (w *worker) run(d time.Duration) {
 			w.at, next = next, next.Add(200*time.Millisecond)
 			for _, i := range w.random.Perm(64)[:48] {
 				w.waiting[i] = append(w.waiting[i], w.at)
-				w.Wake(w.other, i, 0)
+				w.other.Wake(i, 0)
 			}
 			w.turns()
 			continue
@@ -118,12 +118,12 @@ func (w *worker) run(d time.Duration) {
 		if h.slot.Topic() == w.other {
 			w.took = append(w.took, w.at.Sub(h.came))
 		} else if w.limit != nil {
-			d, took := w.Demand(w.slow), h.end.Sub(h.begun)
-			w.Allow(w.slow, ByFlow, w.limit.Finished(flow.Batch{
+			d, took := w.slow.Demand(), h.end.Sub(h.begun)
+			w.slow.Allow(ByFlow, w.limit.Finished(flow.Batch{
 				End: w.at, Took: took, Busy: took, Good: 1, Places: d.Places, Waiting: d.Waiting, Full: d.Full,
 			}))
 		}
-		w.Again(h.slot, Facts{Fence: 1, Held: true}, time.Time{})
+		h.slot.Again(Facts{Fence: 1, Held: true}, time.Time{})
 		w.turns()
 	}
 }

@@ -121,7 +121,8 @@ func (s *Schedule) lendLocked(x *Slot, n int) {
 
 // Borrow gives a slot n places beside its own, or as many as there are, and returns how
 // many it has then.
-func (s *Schedule) Borrow(x *Slot, n int) int {
+func (x *Slot) Borrow(n int) int {
+	s := x.topic.schedule
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lendLocked(x, n)
@@ -129,7 +130,8 @@ func (s *Schedule) Borrow(x *Slot, n int) int {
 }
 
 // ReturnOne gives one borrowed place back, if there is one.
-func (s *Schedule) ReturnOne(x *Slot) {
+func (x *Slot) ReturnOne() {
+	s := x.topic.schedule
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lendLocked(x, x.borrowed-1)

@@ -28,7 +28,7 @@ func TestPlacesAreShared(t *testing.T) {
 	// A place given back goes to the topic that uses fewest.
 	for _, x := range taken {
 		if x.topic == slow && fast.used < 4 {
-			s.Rest(x, Facts{Fence: 1}, time.Time{})
+			x.Rest(Facts{Fence: 1}, time.Time{})
 			s.takeAll()
 		}
 	}
@@ -43,7 +43,7 @@ func TestSlotsYield(t *testing.T) {
 	t.Parallel()
 	s, topics := stage(8, 16, 16)
 	for _, x := range s.takeAll() {
-		s.Again(x, took(), time.Time{})
+		x.Again(took(), time.Time{})
 	}
 	for _, h := range s.Next(100, nil) {
 		if want := h.Slot.topic == topics[0]; h.Leave != want { // 6 of 4, and 2 of 4
@@ -53,19 +53,19 @@ func TestSlotsYield(t *testing.T) {
 
 	s, topics = stage(1, 2)
 	x := s.takeAll()[0]
-	s.Again(x, took(), time.Time{})
+	x.Again(took(), time.Time{})
 	if s.takeOne(t).Leave {
 		t.Error("it yields at once")
 	}
-	if !s.Wanted(x) {
+	if !x.Wanted() {
 		t.Error("nobody wants its place")
 	}
-	s.Again(x, took(), time.Time{})
+	x.Again(took(), time.Time{})
 	s.clock = s.clock.Add(time.Second)
 	if !s.takeOne(t).Leave {
 		t.Error("it never yields")
 	}
-	s.Left(x, Facts{Fence: 1})
+	x.Left(Facts{Fence: 1})
 	next := s.takeAll()
 	if len(next) != 1 || next[0] == x || topics[0].waiting.first != x || topics[0].waiting.length != 1 {
 		t.Error("the other has no place, or this one does not wait")
@@ -78,18 +78,18 @@ func TestWanted(t *testing.T) {
 	t.Parallel()
 	s, topics := stage(2, 1, 1)
 	one, other := s.takeOne(t).Slot, s.takeOne(t).Slot
-	s.Work(one, took())
-	s.Work(other, took())
-	if s.Wanted(one) {
+	one.Work(took())
+	other.Work(took())
+	if one.Wanted() {
 		t.Error("it is wanted, and nothing waits")
 	}
 	s, topics = stage(3, 4, 4)
 	s.Unassign(topics[1])
 	for _, h := range s.Next(8, nil) {
 		if h.Leave {
-			s.Left(h.Slot, Facts{})
+			h.Slot.Left(Facts{})
 		} else {
-			s.Work(h.Slot, took())
+			h.Slot.Work(took())
 		}
 	}
 	var atWork []int
@@ -98,20 +98,20 @@ func TestWanted(t *testing.T) {
 			atWork = append(atWork, x.Index)
 		}
 	}
-	s.Assign(topics[0], s.term, atWork) // so that none of its slots waits
+	topics[0].Assign(s.term, atWork) // so that none of its slots waits
 	busy := topics[0].slots[0]
-	s.Assign(topics[1], s.term, upTo(4))
+	topics[1].Assign(s.term, upTo(4))
 	for i := range topics[1].slots {
-		s.Wake(topics[1], i, 0)
+		topics[1].Wake(i, 0)
 	}
 	s.takeAll()
 	if topics[0].used <= topics[1].used || topics[0].waiting.length > 0 || topics[1].waiting.length == 0 {
 		t.Fatalf("%d and %d places are used", topics[0].used, topics[1].used)
 	}
-	if !s.Wanted(busy) {
+	if !busy.Wanted() {
 		t.Error("a topic with fewer places waits, and the place is not wanted")
 	}
-	if !s.Wanted(topics[1].slots[0]) { // its own topic's slots wait
+	if !topics[1].slots[0].Wanted() { // its own topic's slots wait
 		t.Error("slots of its own topic wait, and the place is not wanted")
 	}
 }
@@ -133,11 +133,11 @@ func TestPlaceIsKeptFromBatchToBatch(t *testing.T) {
 	x := s.takeAll()[0]
 	for range 5 {
 		s.clock = s.clock.Add(time.Second)
-		s.Again(x, took(), time.Time{})
+		x.Again(took(), time.Time{})
 		if h := s.takeOne(t); h.Leave || topics[0].used != 1 {
 			t.Fatalf("leaves %v, with %d places", h.Leave, topics[0].used)
 		}
-		if since, now := s.Work(x, took()); !now || s.clock.Sub(since) < time.Second {
+		if since, now := x.Work(took()); !now || s.clock.Sub(since) < time.Second {
 			t.Fatalf("it has its place since %v", since)
 		}
 	}
@@ -148,18 +148,18 @@ func TestBorrowedPlaces(t *testing.T) {
 	s, topics := stage(8, 1)
 	x := s.takeAll()[0]
 	for range 2 {
-		if got := s.Borrow(x, 100); got != 7 || s.used != 8 {
+		if got := x.Borrow(100); got != 7 || s.used != 8 {
 			t.Errorf("borrowed %d", got)
 		}
 	}
 	for range 8 {
-		s.ReturnOne(x) // the last one has nothing to give back
+		x.ReturnOne() // the last one has nothing to give back
 	}
-	if got := s.Borrow(x, -1); got != 0 || s.used != 1 {
+	if got := x.Borrow(-1); got != 0 || s.used != 1 {
 		t.Errorf("borrowed %d of -1; %d used", got, s.used)
 	}
-	s.Borrow(x, 5)
-	s.Rest(x, Facts{Fence: 1}, time.Time{})
+	x.Borrow(5)
+	x.Rest(Facts{Fence: 1}, time.Time{})
 	if s.used != 0 || x.borrowed != 0 || topics[0].used != 0 {
 		t.Errorf("asleep with %d places", s.used)
 	}
@@ -177,7 +177,7 @@ func TestParallelBatchHasItsPlacesBeforeItsTurn(t *testing.T) {
 	}
 	open := took()
 	open.Open, open.Failures = true, 1
-	s.Repeat(first.Slot, open, s.clock)
+	first.Slot.Repeat(open, s.clock)
 	if s.used != 4 || first.Slot.borrowed != 0 {
 		t.Errorf("a turn without an answer has %d places too many", first.Slot.borrowed)
 	}
@@ -186,7 +186,7 @@ func TestParallelBatchHasItsPlacesBeforeItsTurn(t *testing.T) {
 		t.Errorf("the repeated turn has %d places", h.Places)
 	}
 	s.Unassign(topics[0])
-	s.Again(second.Slot, took(), time.Time{})
+	second.Slot.Again(took(), time.Time{})
 	if h := s.takeOne(t); !h.Leave || h.Places != 1 {
 		t.Errorf("the turn that leaves has %d places", h.Places)
 	}
@@ -198,7 +198,7 @@ func TestTurnWithoutAnAnswerKeepsItsPlaceOnce(t *testing.T) {
 	t.Parallel()
 	s, topics := stage(1, 2)
 	x := s.takeOne(t).Slot
-	s.Repeat(x, Facts{Open: true, Failures: 1}, s.clock.Add(time.Second))
+	x.Repeat(Facts{Open: true, Failures: 1}, s.clock.Add(time.Second))
 	if !x.place || s.ready.length != 0 {
 		t.Error("it has lost its place at once")
 	}
@@ -207,7 +207,7 @@ func TestTurnWithoutAnAnswerKeepsItsPlaceOnce(t *testing.T) {
 	if h := s.takeOne(t); h.Slot != x || !h.Facts.Open {
 		t.Errorf("slot %d, open %v", h.Slot.Index, h.Facts.Open)
 	}
-	s.Repeat(x, Facts{Open: true, Failures: 2}, s.clock.Add(time.Second))
+	x.Repeat(Facts{Open: true, Failures: 2}, s.clock.Add(time.Second))
 	if x.place || s.takeOne(t).Slot != topics[0].slots[1] {
 		t.Error("it keeps its place from the others")
 	}
@@ -226,14 +226,14 @@ func TestHungHandlerHasNoPlace(t *testing.T) {
 		s, topics := stage(3, 2)
 		topics[0].Together = func() int { return 3 }
 		x := s.takeOne(t).Slot
-		s.Work(x, took())
+		x.Work(took())
 		if s.used != 3 {
 			t.Fatalf("%d places are used", s.used)
 		}
 		if replace {
-			s.ReplaceHung(x)
+			x.ReplaceHung()
 		} else {
-			s.MarkHung(x)
+			x.MarkHung()
 		}
 		if x.place || x.borrowed != 0 {
 			t.Error("it keeps its places")
@@ -262,11 +262,11 @@ func TestBatchWaitsForItsPlace(t *testing.T) {
 	}
 	noAnswer := func() {
 		delete(p.running, lost)
-		p.Again(lost, took(), time.Time{})
+		lost.Again(took(), time.Time{})
 		p.Next(8, nil)
 		f := took()
 		for f.Open, f.Failures = true, 1; f.Failures <= 2; f.Failures++ {
-			p.Repeat(lost, f, p.clock.Add(time.Hour))
+			lost.Repeat(f, p.clock.Add(time.Hour))
 		}
 		p.turn() // another has the place now
 	}
@@ -276,10 +276,10 @@ func TestBatchWaitsForItsPlace(t *testing.T) {
 		if h := p.takeOne(t); h.Slot != lost || !h.Facts.Open {
 			t.Fatalf("slot %d turns, open %v", h.Slot.Index, h.Facts.Open)
 		}
-		if _, now := p.Work(lost, took()); now {
+		if _, now := lost.Work(took()); now {
 			t.Error("it is handled beyond the limit")
 		}
-		p.AwaitPlace(lost)
+		lost.AwaitPlace()
 	}
 	noAnswer()
 	if len(p.running) != 2 || p.used != 2 {
@@ -292,7 +292,7 @@ func TestBatchWaitsForItsPlace(t *testing.T) {
 	for x := range p.running { // one ends, and yields to what waits
 		delete(p.running, x)
 		p.clock = p.clock.Add(time.Second)
-		p.Again(x, took(), time.Time{})
+		x.Again(took(), time.Time{})
 		break
 	}
 	p.turn()
@@ -317,14 +317,14 @@ func TestBatchOfASlotToBeLeftIsGivenBack(t *testing.T) {
 	given := []time.Time{}
 	s.start = func(_ *Slot, since time.Time) { given = append(given, since) }
 	x := s.takeOne(t).Slot
-	s.Repeat(x, Facts{Open: true, Failures: 2}, s.clock) // it has no place any more
+	x.Repeat(Facts{Open: true, Failures: 2}, s.clock) // it has no place any more
 	s.Unassign(topics[0])
 	s.wakeDue()
 	s.takeOne(t)
-	if _, now := s.Work(x, took()); now {
+	if _, now := x.Work(took()); now {
 		t.Error("it is handled")
 	}
-	s.AwaitPlace(x)
+	x.AwaitPlace()
 	if len(given) != 1 || !given[0].IsZero() || s.used != 0 {
 		t.Errorf("it is started with places since %v; %d are used", given, s.used)
 	}
@@ -336,22 +336,22 @@ func TestSuspended(t *testing.T) {
 	t.Parallel()
 	s, topics := stage(2, 4)
 	works := s.takeOne(t).Slot
-	s.Work(works, took())
+	works.Work(took())
 	s.Suspend(true)
 	for h := s.takeOne(t); ; h = s.takeOne(t) { // the other place was given before
 		if !h.Leave {
 			t.Error("a turn takes")
 		}
-		s.Left(h.Slot, Facts{Fence: 1})
+		h.Slot.Left(Facts{Fence: 1})
 		if s.ready.length == 0 {
 			break
 		}
 	}
-	s.Again(works, took(), time.Time{})
+	works.Again(took(), time.Time{})
 	if h := s.takeOne(t); h.Slot != works || !h.Leave {
 		t.Error("what is at work does not report, or takes")
 	}
-	s.Left(works, Facts{Fence: 1})
+	works.Left(Facts{Fence: 1})
 	if s.ready.length != 0 || topics[0].waiting.length != 4 || s.used != 0 {
 		t.Errorf("%d are ready, %d wait, %d places are used", s.ready.length, topics[0].waiting.length, s.used)
 	}

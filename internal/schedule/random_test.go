@@ -34,11 +34,11 @@ func TestPlacesAreCountedRight(t *testing.T) {
 			x := p.topics[random.IntN(n)]
 			switch random.IntN(9) {
 			case 0:
-				p.Assign(x, p.term, random.Perm(4)[:random.IntN(5)])
+				x.Assign(p.term, random.Perm(4)[:random.IntN(5)])
 			case 1:
 				p.Suspend(!p.suspended)
 			case 2, 3:
-				p.Wake(x, random.IntN(4), 0)
+				x.Wake(random.IntN(4), 0)
 			case 4:
 				p.allow(x, Limiter(random.IntN(int(limiters))), random.IntN(12))
 			default:
@@ -117,11 +117,11 @@ func (w *world) do() {
 	slot := w.random.IntN(topic.Slots)
 	switch w.random.IntN(27) {
 	case 0, 1:
-		w.Assign(topic, w.term, w.random.Perm(topic.Slots)[:w.random.IntN(topic.Slots+1)])
+		topic.Assign(w.term, w.random.Perm(topic.Slots)[:w.random.IntN(topic.Slots+1)])
 	case 2, 3, 4:
 		w.wake(topic, slot)
 	case 5:
-		w.Wake(topic, slot, time.Duration(w.random.IntN(1000))*time.Millisecond)
+		topic.Wake(slot, time.Duration(w.random.IntN(1000))*time.Millisecond)
 	case 6:
 		w.clock = w.clock.Add(time.Duration(w.random.IntN(500)) * time.Millisecond)
 		w.wakeDue()
@@ -131,23 +131,23 @@ func (w *world) do() {
 		if len(w.working) > 0 && w.random.IntN(4) == 0 {
 			if x := w.working[w.random.IntN(len(w.working))]; x.hung {
 			} else if x.term.(*term).session {
-				w.MarkHung(x)
+				x.MarkHung()
 			} else {
-				w.ReplaceHung(x)
+				x.ReplaceHung()
 			}
 		}
 	case 9:
 		if w.term.session && w.random.IntN(4) == 0 {
 			w.EndTerm()
-			w.Wake(topic, slot, 0)
-			w.Asked(topic, slot, w.term.id)
+			topic.Wake(slot, 0)
+			topic.Asked(slot, w.term.id)
 			w.check(w.t)
 			w.terms++
 			w.term = &term{id: fmt.Sprint("me", w.terms), session: true}
 			w.Begin(w.term)
 		}
 	case 10:
-		w.Asked(topic, slot, []string{w.term.id, "me", "me1", "me+1", "me+2", "stranger"}[w.random.IntN(6)])
+		topic.Asked(slot, []string{w.term.id, "me", "me1", "me+1", "me+2", "stranger"}[w.random.IntN(6)])
 	case 11:
 		for _, x := range w.Sleeping(w.Assigned(topic)) {
 			if x.Unseen {
@@ -158,8 +158,8 @@ func (w *world) do() {
 		if len(w.working) > 0 {
 			x := w.working[w.random.IntN(len(w.working))]
 			if x.topic.Together != nil && !x.hung && x.place {
-				w.Borrow(x, w.random.IntN(4))
-				w.ReturnOne(x)
+				x.Borrow(w.random.IntN(4))
+				x.ReturnOne()
 			}
 		}
 	case 13:
@@ -173,7 +173,7 @@ func (w *world) do() {
 		if w.random.IntN(3) > 0 {
 			r.PerSecond, r.Burst = 0.5+10*w.random.Float64(), float64(w.random.IntN(20))
 		}
-		w.SetRate(topic, r)
+		topic.SetRate(r)
 	case 15, 16, 17, 18:
 		w.next()
 	case 19, 20, 21, 22:
@@ -187,14 +187,14 @@ func (w *world) wake(topic *Topic, index int) {
 	if x := topic.slots[index]; x.assigned {
 		w.need[x] = true
 	}
-	w.Wake(topic, index, 0)
+	topic.Wake(index, 0)
 }
 
 // giveUp asks for a batch whether it must end.
 func (w *world) giveUp(x *Slot) {
 	places := func() int { return x.topic.used }
 	before, allowed, borrowed, place := places(), x.topic.allowed, x.borrowed, x.place
-	over := w.GiveUp(x)
+	over := x.GiveUp()
 	if over != (before > allowed) {
 		w.t.Errorf("topic %s uses %d places of %d, and a batch ends: %v", x.topic.Name, before, allowed, over)
 	}
@@ -202,7 +202,7 @@ func (w *world) giveUp(x *Slot) {
 		w.t.Errorf("topic %s uses %d places, and %d after a batch ended", x.topic.Name, before, places())
 	}
 	if over {
-		w.ReturnOne(x)
+		x.ReturnOne()
 	}
 }
 
@@ -239,7 +239,7 @@ func (w *world) answer() {
 	x, f := h.Slot, h.Facts
 	if w.random.IntN(4) == 0 {
 		f.Open, f.Failures = true, f.Failures+1
-		w.Repeat(x, f, w.clock.Add(time.Duration(w.random.IntN(300))*time.Millisecond))
+		x.Repeat(f, w.clock.Add(time.Duration(w.random.IntN(300))*time.Millisecond))
 		return
 	}
 	f.Open, f.Failures, f.Held, f.Taken = false, 0, false, 0
@@ -247,7 +247,7 @@ func (w *world) answer() {
 		if x.Leaving() {
 			f.Fence = 0
 		}
-		w.Left(x, f)
+		x.Left(f)
 		return
 	}
 	f.Fence, f.Holder, f.Unavailable, f.More = f.Fence+1, "", false, false
@@ -255,22 +255,22 @@ func (w *world) answer() {
 	switch w.random.IntN(8) {
 	case 0, 1:
 		f.More = w.random.IntN(4) == 0
-		w.Rest(x, f, at)
+		x.Rest(f, at)
 	case 2:
 		f.Holder, f.Unavailable = "other", true
-		w.Rest(x, f, w.clock.Add(time.Second))
+		x.Rest(f, w.clock.Add(time.Second))
 	case 3:
-		w.Again(x, f, time.Time{})
+		x.Again(f, time.Time{})
 	default:
 		f.Held, f.Few, f.Taken = true, w.random.IntN(2) == 0, 1+w.random.IntN(8)
 		if h.Most > 0 {
 			f.Taken = min(f.Taken, h.Most)
 		}
 		w.known[x] = f
-		if _, now := w.Work(x, f); now {
+		if _, now := x.Work(f); now {
 			w.working = append(w.working, x)
 		} else {
-			w.AwaitPlace(x)
+			x.AwaitPlace()
 		}
 	}
 }
@@ -286,7 +286,7 @@ func (w *world) finish() {
 	f := w.known[x]
 	f.Taken = w.random.IntN(f.Taken + 1)
 	at := []time.Time{{}, w.clock.Add(time.Millisecond)}[w.random.IntN(2)]
-	w.Again(x, f, at)
+	x.Again(f, at)
 }
 
 // hands looks whether each slot in hand is in one hand, and the schedule knows.
@@ -338,7 +338,7 @@ func (w *world) moved() {
 	}
 	for _, topic := range w.topics {
 		for i := range topic.slots {
-			if held := slices.Contains(w.Holding(topic), i); held != w.held[topic][i] {
+			if held := slices.Contains(topic.Holding(), i); held != w.held[topic][i] {
 				w.t.Errorf("topic %s slot %d is held: %v, and the moves say %v", topic.Name, i, held, !held)
 			}
 		}

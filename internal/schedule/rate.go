@@ -38,7 +38,8 @@ type rated struct {
 }
 
 // SetRate sets the rate of a topic from now on.
-func (s *Schedule) SetRate(t *Topic, r Rate) {
+func (t *Topic) SetRate(r Rate) {
+	s := t.schedule
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {

@@ -55,7 +55,7 @@ func (s *shop) come(id string) {
 	h.topic = h.topics[0]
 	r := s.rate
 	r.Phase = s.random.Float64()
-	h.SetRate(h.topic, r)
+	h.topic.SetRate(r)
 	h.start = func(*Slot, time.Time) { panic("a batch waited for its place") }
 	s.workers[id] = h
 	s.shareOut()
@@ -96,9 +96,9 @@ func (s *shop) pass(d time.Duration) int {
 func (s *shop) work(h *hand) {
 	if !h.moves.IsZero() && !h.moves.After(s.clock) {
 		h.moves = time.Time{}
-		h.Assign(h.topic, h.term, h.own)
+		h.topic.Assign(h.term, h.own)
 		for _, i := range h.own {
-			h.Wake(h.topic, i, 0)
+			h.topic.Wake(i, 0)
 			if _, known := s.waits[i]; !known {
 				s.waits[i] = s.clock
 			}
@@ -112,7 +112,7 @@ func (s *shop) work(h *hand) {
 			if s.ended != nil {
 				s.ended(h, x)
 			}
-			h.Again(x, f, time.Time{})
+			x.Again(f, time.Time{})
 		}
 	}
 	for h.ready.length > 0 {
@@ -133,16 +133,16 @@ func (s *shop) turn(h *hand, hand Hand) {
 		if x.Leaving() {
 			f.Fence = 0
 		}
-		h.Left(x, f)
+		x.Left(f)
 		return
 	}
 	n := min(s.backlog(x.Index), hand.Most)
 	if n == 0 {
-		h.Rest(x, f, s.clock.Add(20*time.Millisecond))
+		x.Rest(f, s.clock.Add(20*time.Millisecond))
 		return
 	}
 	f.Held, f.Taken = true, n
-	if _, now := h.Work(x, f); !now {
+	if _, now := x.Work(f); !now {
 		s.t.Fatal("a slot paid, and has no place")
 	}
 	if s.handBack && s.random.IntN(10) == 0 { // some are handed back
@@ -257,9 +257,9 @@ func TestRateIsNoBottleneck(t *testing.T) {
 		s.backlog, s.takes = func(int) int { return 1 }, func() time.Duration { return takes }
 		limit, least, most := flow.New("", 1, 64), 64, 0
 		s.ended = func(h *hand, x *Slot) {
-			d := h.Demand(x.topic)
+			d := x.topic.Demand()
 			n := limit.Finished(flow.Batch{End: s.clock, Took: takes, Busy: takes, Good: 1, Places: d.Places, Waiting: d.Waiting, Full: d.Full})
-			h.Allow(x.topic, ByFlow, n)
+			x.topic.Allow(ByFlow, n)
 			least, most = min(least, n), max(most, d.Places)
 		}
 		s.come("me")
@@ -340,7 +340,7 @@ func TestGainedSlotsDoNotBurst(t *testing.T) {
 func TestDryTopic(t *testing.T) {
 	t.Parallel()
 	s, topics := stage(4, 4, 4)
-	s.SetRate(topics[0], Rate{PerSecond: 1, Burst: 1})
+	topics[0].SetRate(Rate{PerSecond: 1, Burst: 1})
 	s.clock = s.clock.Add(settles + time.Second)
 	s.wakeDue()
 	begun := 0
@@ -348,15 +348,15 @@ func TestDryTopic(t *testing.T) {
 		h := s.takeOne(t)
 		switch {
 		case h.Slot.topic == topics[0] && h.Leave:
-			s.Left(h.Slot, Facts{})
+			h.Slot.Left(Facts{})
 		case h.Slot.topic == topics[0]:
 			begun++
 			f := took()
 			f.Taken = 1
-			s.Work(h.Slot, f)
-			s.Again(h.Slot, f, time.Time{})
+			h.Slot.Work(f)
+			h.Slot.Again(f, time.Time{})
 		default:
-			s.Work(h.Slot, took())
+			h.Slot.Work(took())
 		}
 		s.check(t)
 	}
@@ -371,7 +371,7 @@ func TestDryTopic(t *testing.T) {
 	if s.wakeDue(); s.ready.length != 1 {
 		t.Error("no slot takes a turn with a token")
 	}
-	s.SetRate(topics[0], Rate{})
+	topics[0].SetRate(Rate{})
 	if s.check(t); topics[0].used != 1 { // the other has the rest
 		t.Errorf("without a rate it has %d places", topics[0].used)
 	}
@@ -382,8 +382,8 @@ func TestDryTopic(t *testing.T) {
 func counter(n int, tokens float64) (*play, *Topic) {
 	s := playOf(n, n, n)
 	t := s.topics[0]
-	s.SetRate(t, Rate{PerSecond: 1, Burst: 100, Phase: 0})
-	s.Assign(t, s.term, upTo(n))
+	t.SetRate(Rate{PerSecond: 1, Burst: 100, Phase: 0})
+	t.Assign(s.term, upTo(n))
 	t.rated.bucket.tokens = tokens
 	return s, t
 }
@@ -398,27 +398,27 @@ func TestTokensComeBackAtOnce(t *testing.T) {
 	s, topic := counter(3, 4)
 	topic.slots[0].took = 2 // so it pays for 4
 	for i := range 3 {
-		s.Wake(topic, i, 0)
+		topic.Wake(i, 0)
 	}
 	first := s.takeOne(t)
 	if first.Most != 4 || s.ready.length != 0 {
 		t.Fatalf("it pays for %d, and %d others can pay", first.Most, s.ready.length)
 	}
-	s.Work(first.Slot, taken(3))
+	first.Slot.Work(taken(3))
 	s.check(t)
 	second := s.takeOne(t) // with what the first did not take
 	if second.Most != 1 || s.ready.length != 0 {
 		t.Fatalf("it pays for %d, and %d others can pay", second.Most, s.ready.length)
 	}
-	s.Rest(second.Slot, Facts{Fence: 1}, time.Time{})
+	second.Slot.Rest(Facts{Fence: 1}, time.Time{})
 	s.check(t)
 	third := s.takeOne(t) // with that of the second, which found nothing
-	s.Work(third.Slot, taken(1))
-	s.Wake(topic, 1, 0)
+	third.Slot.Work(taken(1))
+	topic.Wake(1, 0)
 	if s.ready.length != 0 {
 		t.Fatal("a slot can pay")
 	}
-	s.Again(first.Slot, taken(1), time.Time{}) // two were not begun
+	first.Slot.Again(taken(1), time.Time{}) // two were not begun
 	s.check(t)
 	for i := range 2 {
 		if h := s.takeOne(t); h.Leave || h.Most != 1 || h.Slot.Index != 1-i && h.Slot != first.Slot {
@@ -436,7 +436,7 @@ func TestSlotsPayForWhatTheyTake(t *testing.T) {
 		topic.Wants = wants
 		topic.slots[1].took = 3
 		for i := range 3 {
-			s.Wake(topic, i, 0)
+			topic.Wake(i, 0)
 			if h := s.takeOne(t); h.Most != want[i] {
 				t.Errorf("slot %d pays for %d, not %d", i, h.Most, want[i])
 			}
@@ -450,7 +450,7 @@ func TestPlacesOfABatchThatIsPaidFor(t *testing.T) {
 	s, topic := counter(8, 50)
 	topic.Together = func() int { return 8 }
 	topic.slots[0].took = 1
-	s.Wake(topic, 0, 0)
+	topic.Wake(0, 0)
 	if h := s.takeOne(t); h.Most != 2 || h.Places != 2 {
 		t.Errorf("it pays for %d, and has %d places", h.Most, h.Places)
 	}
@@ -461,11 +461,11 @@ func TestPlacesOfABatchThatIsPaidFor(t *testing.T) {
 func TestNoSlotOvertakes(t *testing.T) {
 	t.Parallel()
 	s, topic := counter(3, 0)
-	s.SetRate(topic, Rate{PerSecond: 1000, Burst: 50})
+	topic.SetRate(Rate{PerSecond: 1000, Burst: 50})
 	s.clock = s.clock.Add(settles)
-	s.Wake(topic, 0, 0)
+	topic.Wake(0, 0)
 	s.clock = s.clock.Add(2 * time.Millisecond) // they are given 5 at a time
-	s.Wake(topic, 1, 0)
+	topic.Wake(1, 0)
 	if s.ready.length != 0 {
 		t.Fatalf("%d overtake", s.ready.length)
 	}
@@ -473,7 +473,7 @@ func TestNoSlotOvertakes(t *testing.T) {
 	topic.slots[2].took = 3
 	s.setLocked(topic.slots[2], Working)
 	s.placeLocked(topic.slots[2])
-	s.Again(topic.slots[2], taken(3), time.Time{})
+	topic.slots[2].Again(taken(3), time.Time{})
 	if h := s.takeOne(t); h.Slot.Index != 2 || !h.Leave {
 		t.Errorf("slot %d leaves: %v", h.Slot.Index, h.Leave)
 	}
@@ -494,19 +494,19 @@ func TestTokensThatComeMeanwhile(t *testing.T) {
 		p := playOf(8, 4, 8)
 		topic := p.topics[0]
 		p.passes = time.Duration(step) * 100 * time.Microsecond
-		p.SetRate(topic, Rate{PerSecond: 300, Burst: 1})
+		topic.SetRate(Rate{PerSecond: 300, Burst: 1})
 		p.assignAll()
 		p.clock = p.clock.Add(settles)
 		p.check(t)
 		for range 20 {
 			for p.ready.length > 0 {
 				for _, h := range p.Next(1, nil) {
-					p.Rest(h.Slot, Facts{}, time.Time{})
+					h.Slot.Rest(Facts{}, time.Time{})
 					p.check(t)
 				}
 			}
 			for i := range topic.slots {
-				p.Wake(topic, i, 0)
+				topic.Wake(i, 0)
 				p.check(t)
 			}
 			p.clock = p.clock.Add(time.Millisecond)

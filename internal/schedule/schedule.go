@@ -52,6 +52,7 @@ func New(limit int, topics []*Topic, now func() time.Time, start func(x *Slot, s
 	}
 	s.takers, s.settled, s.moving = sync.NewCond(&s.mu), sync.NewCond(&s.mu), sync.NewCond(&s.mu)
 	for _, t := range topics {
+		t.schedule = s
 		for i := range t.Slots {
 			t.slots = append(t.slots, t.newSlotLocked(i, 0))
 		}
@@ -112,7 +113,8 @@ func (s *Schedule) Next(most int, hands []Hand) []Hand {
 // Rest lets a slot sleep until at (zero: until it is woken) and gives back its place. One that
 // has more to do turns again as soon as it gets a place. It does not gather for that: it had
 // gathered before this turn.
-func (s *Schedule) Rest(x *Slot, f Facts, at time.Time) {
+func (x *Slot) Rest(f Facts, at time.Time) {
+	s := x.topic.schedule
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	x.facts = f
@@ -136,7 +138,8 @@ func (s *Schedule) Rest(x *Slot, f Facts, at time.Time) {
 
 // Repeat lets a slot whose turn had no answer sleep until at. It keeps its place
 // for a while, for the turn may have taken a batch.
-func (s *Schedule) Repeat(x *Slot, f Facts, at time.Time) {
+func (x *Slot) Repeat(f Facts, at time.Time) {
+	s := x.topic.schedule
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	x.facts = f
@@ -149,7 +152,8 @@ func (s *Schedule) Repeat(x *Slot, f Facts, at time.Time) {
 }
 
 // Again queues a slot for another turn: at once, or at a time if that is set.
-func (s *Schedule) Again(x *Slot, f Facts, at time.Time) {
+func (x *Slot) Again(f Facts, at time.Time) {
+	s := x.topic.schedule
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	x.facts = f
@@ -165,7 +169,8 @@ func (s *Schedule) Again(x *Slot, f Facts, at time.Time) {
 
 // Left ends the work at a slot. If it has been assigned anew meanwhile, the work begins
 // again.
-func (s *Schedule) Left(x *Slot, f Facts) {
+func (x *Slot) Left(f Facts) {
+	s := x.topic.schedule
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	x.facts = f
@@ -185,7 +190,8 @@ func (s *Schedule) Left(x *Slot, f Facts) {
 // the place that the slot has since a time. If not, because the place was given up while
 // a turn had no answer, or because the turn was to leave, the slot goes on with
 // AwaitPlace.
-func (s *Schedule) Work(x *Slot, f Facts) (since time.Time, now bool) {
+func (x *Slot) Work(f Facts) (since time.Time, now bool) {
+	s := x.topic.schedule
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	x.facts = f
@@ -204,7 +210,8 @@ func (s *Schedule) Work(x *Slot, f Facts) (since time.Time, now bool) {
 
 // AwaitPlace has the slot wait for a place to handle its batch in. One that is to be
 // left, or whose topic may have none, gets none, and begins nothing of the batch.
-func (s *Schedule) AwaitPlace(x *Slot) {
+func (x *Slot) AwaitPlace() {
+	s := x.topic.schedule
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {

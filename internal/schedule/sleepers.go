@@ -72,7 +72,8 @@ func (s *Schedule) wakeDue() time.Duration {
 }
 
 // Wake makes a slot that is asleep ready after a while, at once if that is 0.
-func (s *Schedule) Wake(t *Topic, index int, in time.Duration) {
+func (t *Topic) Wake(index int, in time.Duration) {
+	s := t.schedule
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !t.hasLocked(index) {

@@ -12,27 +12,27 @@ func TestSleepers(t *testing.T) {
 	t.Parallel()
 	s, topics := stage(16, 8)
 	for _, x := range s.takeAll() {
-		s.Rest(x, Facts{Fence: 1}, s.clock.Add(time.Duration(10-x.Index)*time.Hour))
+		x.Rest(Facts{Fence: 1}, s.clock.Add(time.Duration(10-x.Index)*time.Hour))
 	}
 	if s.sleepers.all[0].Index != 7 || s.used != 0 || s.active != 0 {
 		t.Errorf("slot %d is first; %d places used", s.sleepers.all[0].Index, s.used)
 	}
-	s.Wake(topics[0], 3, time.Minute)
-	s.Wake(topics[0], 7, 20*time.Hour) // later than it will anyway
+	topics[0].Wake(3, time.Minute)
+	topics[0].Wake(7, 20*time.Hour) // later than it will anyway
 	if s.sleepers.all[0].Index != 3 || topics[0].slots[7].at.After(s.clock.Add(4*time.Hour)) {
 		t.Error("a wake-up was not heeded, or made it later")
 	}
-	s.Wake(topics[0], 5, 0)
-	s.Wake(topics[0], 5, 0)
-	s.Wake(topics[0], -1, 0)
-	s.Wake(topics[0], 8, 0)
+	topics[0].Wake(5, 0)
+	topics[0].Wake(5, 0)
+	topics[0].Wake(-1, 0)
+	topics[0].Wake(8, 0)
 	if s.ready.length != 1 || len(s.sleepers.all) != 7 {
 		t.Errorf("%d queued, %d asleep", s.ready.length, len(s.sleepers.all))
 	}
 	// One that is turning when it is woken turns again.
 	s.takeOne(t)
-	s.Wake(topics[0], 5, 0)
-	s.Rest(topics[0].slots[5], Facts{Fence: 1}, time.Time{})
+	topics[0].Wake(5, 0)
+	topics[0].slots[5].Rest(Facts{Fence: 1}, time.Time{})
 	if s.ready.length != 1 {
 		t.Error("a wake-up during a turn was lost")
 	}
@@ -52,13 +52,13 @@ func TestSleepersWakeAtTheirTime(t *testing.T) {
 		if x.Index < 4 {
 			at = s.clock.Add(time.Duration(x.Index%2+1) * time.Second)
 		}
-		s.Rest(x, Facts{Fence: 1}, at)
+		x.Rest(Facts{Fence: 1}, at)
 	}
 	awake := func() (indexes []int) {
 		for s.ready.length > 0 {
 			h := s.takeOne(t)
 			indexes = append(indexes, h.Slot.Index)
-			s.Rest(h.Slot, h.Facts, time.Time{})
+			h.Slot.Rest(h.Facts, time.Time{})
 		}
 		slices.Sort(indexes)
 		return indexes
@@ -79,7 +79,7 @@ func TestSleepersWakeAtTheirTime(t *testing.T) {
 			t.Errorf("%v later: slots %v wake, and the next in %v; want %v and %v", c.after, got, next, c.want, c.next)
 		}
 	}
-	if s.Wake(topics[0], 4, 0); !slices.Equal(awake(), []int{4}) {
+	if topics[0].Wake(4, 0); !slices.Equal(awake(), []int{4}) {
 		t.Error("a wake-up is not heeded")
 	}
 }
@@ -97,15 +97,15 @@ func TestAlarmHearsOfEarlierTimes(t *testing.T) {
 		}
 	}
 	for _, x := range s.takeAll() {
-		s.Rest(x, Facts{Fence: 1}, s.clock.Add(time.Duration(1+x.Index)*time.Hour))
+		x.Rest(Facts{Fence: 1}, s.clock.Add(time.Duration(1+x.Index)*time.Hour))
 	}
 	if !heard() || heard() {
 		t.Error("the first time is not heard of, or twice")
 	}
-	if s.Wake(topics[0], 1, 90*time.Minute); heard() {
+	if topics[0].Wake(1, 90*time.Minute); heard() {
 		t.Error("one that is not the first rings")
 	}
-	if s.Wake(topics[0], 1, time.Minute); !heard() {
+	if topics[0].Wake(1, time.Minute); !heard() {
 		t.Error("one that is the first now is not heard of")
 	}
 }
@@ -116,14 +116,14 @@ func TestAlarm(t *testing.T) {
 	s := New(1, []*Topic{{Slots: 1, Most: 1, NewSlot: func(int) *Slot { return &Slot{} }}}, time.Now, nil)
 	me := &term{id: "me"}
 	s.Begin(me)
-	s.Assign(s.topics[0], me, []int{0})
+	s.topics[0].Assign(me, []int{0})
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		s.Alarm()
 	}()
-	s.Wake(s.topics[0], 0, time.Hour)
-	s.Wake(s.topics[0], 0, time.Millisecond)
+	s.topics[0].Wake(0, time.Hour)
+	s.topics[0].Wake(0, time.Millisecond)
 	if hands := s.Next(8, nil); len(hands) != 1 { // waits for it
 		t.Errorf("%d slots are ready", len(hands))
 	}
@@ -146,7 +146,7 @@ func TestLookDuringATurn(t *testing.T) {
 		t.Errorf("%d sleep", len(idle))
 	}
 	for _, h := range hands {
-		s.Rest(h.Slot, h.Facts, time.Time{})
+		h.Slot.Rest(h.Facts, time.Time{})
 	}
 	if s.ready.length != 2 {
 		t.Errorf("%d turn again", s.ready.length)
@@ -163,15 +163,15 @@ func TestWhatALookIsToldOf(t *testing.T) {
 	for _, x := range s.takeAll() {
 		switch x.Index {
 		case 0, 1:
-			s.Rest(x, Facts{Fence: 1, Unavailable: true}, until)
+			x.Rest(Facts{Fence: 1, Unavailable: true}, until)
 		case 2:
-			s.Rest(x, Facts{Fence: 1}, until)
+			x.Rest(Facts{Fence: 1}, until)
 		case 3:
-			s.Rest(x, Facts{}, time.Time{})
+			x.Rest(Facts{}, time.Time{})
 		} // and 4 and 5 are at work
 	}
 	s.Sleeping(one.slots) // all of them have been new
-	s.Assign(one, s.term, []int{0, 1, 2, 4, 5})
+	one.Assign(s.term, []int{0, 1, 2, 4, 5})
 	told := func() map[int]Sleeper {
 		of := map[int]Sleeper{}
 		for _, x := range s.Sleeping(one.slots) {
@@ -182,7 +182,7 @@ func TestWhatALookIsToldOf(t *testing.T) {
 	if got := told(); len(got) != 1 || got[2].Until != until || got[2].Unseen {
 		t.Errorf("told of %v", got)
 	}
-	s.Assign(one, s.term, upTo(6))
+	one.Assign(s.term, upTo(6))
 	if got := told(); len(got) != 2 || !got[3].Unseen || !got[3].Until.IsZero() {
 		t.Errorf("told of %v, with slot 3 gained", got)
 	}
@@ -190,13 +190,13 @@ func TestWhatALookIsToldOf(t *testing.T) {
 		t.Errorf("told of %v once slot 3 was looked at", got)
 	}
 	// A slot that is paused, goes to another worker, and comes back.
-	s.Assign(one, s.term, []int{1, 2, 3, 4, 5})
+	one.Assign(s.term, []int{1, 2, 3, 4, 5})
 	h := s.takeOne(t)
 	if h.Slot.Index != 0 || !h.Leave {
 		t.Fatalf("slot %d, leave %v", h.Slot.Index, h.Leave)
 	}
-	s.Left(h.Slot, Facts{Unavailable: true})
-	s.Assign(one, s.term, upTo(6))
+	h.Slot.Left(Facts{Unavailable: true})
+	one.Assign(s.term, upTo(6))
 	if got := told(); !got[0].Unseen {
 		t.Errorf("told of %v: not of the slot that is new", got)
 	}
@@ -209,11 +209,11 @@ func TestHeldBy(t *testing.T) {
 	for _, x := range s.takeAll() {
 		switch {
 		case x.Index == 0:
-			s.Rest(x, Facts{Fence: 1, Unavailable: true, Holder: "ghost"}, s.clock.Add(time.Minute))
+			x.Rest(Facts{Fence: 1, Unavailable: true, Holder: "ghost"}, s.clock.Add(time.Minute))
 		case x.Index == 1:
-			s.Rest(x, Facts{Fence: 1, Unavailable: true, Holder: "other"}, s.clock.Add(time.Minute))
+			x.Rest(Facts{Fence: 1, Unavailable: true, Holder: "other"}, s.clock.Add(time.Minute))
 		case x.Index == 2:
-			s.Rest(x, Facts{Fence: 1}, time.Time{})
+			x.Rest(Facts{Fence: 1}, time.Time{})
 		}
 	}
 	held := s.HeldBy("ghost")
@@ -228,8 +228,8 @@ func TestHeldBy(t *testing.T) {
 		t.Errorf("%d are woken that are turning", n)
 	}
 	other := topics[0].slots[1]
-	s.Wake(topics[0], 1, 0)
-	s.Rest(s.takeOne(t).Slot, Facts{Unavailable: true, Holder: "other"}, s.clock.Add(time.Minute)) // and there is nothing to leave
+	topics[0].Wake(1, 0)
+	s.takeOne(t).Slot.Rest(Facts{Unavailable: true, Holder: "other"}, s.clock.Add(time.Minute)) // and there is nothing to leave
 	s.Unassign(topics[0])
 	if held := s.HeldBy("other"); len(held) != 1 || held[0] == other {
 		t.Errorf("%d slots are held, of which one is not this worker's any more", len(held))

@@ -116,7 +116,8 @@ type Status struct {
 }
 
 // Status returns what the slots of a topic do, first of those that were set aside.
-func (s *Schedule) Status(t *Topic) []Status {
+func (t *Topic) Status() []Status {
+	s := t.schedule
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := make([]Status, 0, len(t.replaced)+len(t.slots))

@@ -28,7 +28,8 @@ type Topic struct {
 	// not wait.
 	Gather time.Duration
 
-	excess atomic.Int32 // places it has and may not have any more; changed with the schedule's lock
+	schedule *Schedule
+	excess   atomic.Int32 // places it has and may not have any more; changed with the schedule's lock
 
 	// Guarded by the schedule's lock.
 	slots    []*Slot

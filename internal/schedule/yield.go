@@ -34,7 +34,8 @@ func (s *Schedule) aheadLocked(x *Slot) int {
 
 // Wanted reports whether another could use the place of a slot. The caller knows that
 // the slot has had it for a slice.
-func (s *Schedule) Wanted(x *Slot) bool {
+func (x *Slot) Wanted() bool {
+	s := x.topic.schedule
 	if s.waiters.Load() == 0 { // nearly always
 		return false
 	}

@@ -62,7 +62,7 @@ func (w *Worker) answer(a *Answer) {
 	case a.Code == luascripts.Left, a.Leaving && (a.Code == luascripts.Number || a.Code == luascripts.Busy):
 		w.Face.Left(a)
 	case a.Code == luascripts.Number:
-		w.Schedule.Again(x.Scheduled(), x.Facts, time.Time{})
+		x.Again(x.Facts, time.Time{})
 	case a.Code == luascripts.Busy:
 		w.Face.Busy(a)
 	case a.Code == luascripts.Paused:

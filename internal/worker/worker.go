@@ -55,7 +55,7 @@ func (w *Worker) Locate(t *schedule.Topic, qualified string) {
 	}
 	for i := range t.Slots {
 		if _, addr, err := cluster.MasterFor(w.Shift.Requests, w.Redis, luascripts.StoreKey(qualified, i)); err == nil {
-			w.Schedule.Locate(t, i, addr)
+			t.Locate(i, addr)
 		}
 	}
 }
@@ -76,7 +76,7 @@ func (w *Worker) unanswered(a *Answer) (say bool) {
 	x, err := a.Slot, a.Err
 	x.Facts.Failures++
 	w.Face.Unanswered(a)
-	if errors.Is(err, redis.ErrClosed) && w.Schedule.Drop(x.Scheduled()) {
+	if errors.Is(err, redis.ErrClosed) && x.Drop() {
 		return false // who closes names it
 	}
 	cluster.NoteError(w.Shift.Requests, w.Redis, err)
@@ -86,6 +86,6 @@ func (w *Worker) unanswered(a *Answer) (say bool) {
 	if say && cluster.Unanswered(err) && w.Shift.Background.Err() != nil { // nobody looks at the server any more
 		say = !w.saidSilent.Swap(true)
 	}
-	w.Schedule.Repeat(x.Scheduled(), x.Facts, time.Now().Add(pause/2+rand.N(pause/2)))
+	x.Repeat(x.Facts, time.Now().Add(pause/2+rand.N(pause/2)))
 	return say
 }
