@@ -42,7 +42,6 @@ var (
 		"A message of 100 bytes with its end takes about 0.4 KB in SQLite and MariaDB, 0.5 KB in PostgreSQL: a million a day, kept for a week, 3 GB.": "measured",
 		"0.8 writes a second with 10 s, so 160 with 200 workers":                                                 "follows from eight times",
 		"took [up to 0.9 s more](#how-long-slots-stand-still) when it was measured, and 1.6 s on a busy machine": "measured",
-		"half of them stood still for some 10 ms,":                                                               "measured",
 		"so 4 to 40 s with the default `tickTime` of 2 s;":                                                       "of ZooKeeper",
 		"gets slots after about 4 s of 10,":                                                                      "a sum of what is promised",
 		"Go below 5 s only if you know your pauses":                                                              "advice",
