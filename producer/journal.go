@@ -12,7 +12,7 @@ import (
 
 // A journal is told with each send the number of its slot, read behind the send in the same write. A
 // batch with a larger number took what the send has stored, so what ends in it settles the send. See
-// "The rules" in docs/JOURNAL.md.
+// "What is owed" in docs/JOURNAL.md.
 
 // number adds the question for the number of the slot that the last of these writes go to, and that for
 // the time if the slot had none when it was last asked. The answer is behind each of them that has one in

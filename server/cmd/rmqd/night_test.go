@@ -58,14 +58,11 @@ func (p *play) run() {
 	p.say("Nothing at all: at 3 a.m. the server was replaced by an empty one. What does the journal say?")
 	p.reconcile()
 	p.rmqd("", "journal", "status")
-	p.say("It has missed nothing, and `rmqd journal reconcile --every`, which runs beside the programs, has noticed what Redis has " +
-		"forgotten. What would come back?")
+	p.say("The reconcile, which runs beside the programs, has noticed what Redis forgot. What would come back?")
 	p.rmqd("", "journal", "restore", "--dry-run")
-	p.say("The 57 orders have a priority and no time, so nobody knows whether a worker had one of them when Redis went " +
-		"away: those may be handled a second time. The handlers expect that, as always. Bring them back.")
+	p.say("The 57 orders were due, so workers may have handled some of them. The handlers expect that. Bring them back.")
 	p.rmqd("y\n", "journal", "restore")
-	p.say("That was it. The workers, which have connected to the new Redis, handle the orders. The mails wait for their " +
-		"time, and the dead are dead as before.")
+	p.say("The workers handle the orders, the mails wait for their time, and the dead are dead as before.")
 	stop := p.workers()
 	p.rmqd("", "stats")
 	p.rmqd("", "verify")
