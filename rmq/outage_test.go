@@ -42,7 +42,7 @@ func (db *fakeDatabase) write(_ context.Context, row string) error {
 	return nil
 }
 
-// The listener that docs/REFERENCE.md shows, in an outage that is shorter than its hour.
+// The listener that docs/GUIDE.md shows, in an outage that is shorter than the hour of docs/REFERENCE.md.
 func TestAnHourWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
