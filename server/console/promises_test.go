@@ -34,7 +34,7 @@ func TestPromises(t *testing.T) {
 	doc.Says("| 200 | rows of workers and their topics", 200, mostWorkers)
 	doc.Says("| 10 s | to count what a requeue", 10*time.Second, answerWithin*2/3)
 	doc.Says("| 50 | messages in a list.", 50, mostListed)
-	doc.Says("Of a pattern the first 10,000 are compared", 10_000, mostCompared)
+	doc.Says("The first 10,000 are compared with a pattern", 10_000, mostCompared)
 	doc.Says("| 1,024 | slots on a map.", 1024, mostCells)
 	doc.Says("| 16,384 | slots of all topics together are asked", 16_384, mostAsked)
 	doc.Says("| 2,000 | messages of a topic in each state", 2000, mostOfState)
