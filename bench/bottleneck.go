@@ -18,7 +18,7 @@ import (
 var bottleneckSection = section{
 	name: "bottleneck", title: "One bottleneck behind several workers",
 	about: `Workers with 64 places each handle a backlog of one topic on 64 slots. What is behind their handlers serves 8 at a time, 20 ms each; the
-		others wait there (time.Sleep). As it is by default, measured for 10 s (3 s in -quick) after 90 s; and with Flow: rmq.Fixed and the best Concurrency, 8
+		others wait there (time.Sleep). As it is by default, measured for 10 s (3 s in -quick) after 90 s; and with nothing to find out, and the best Concurrency, 8
 		divided by the workers, after 2 s. In the rows with an arrow workers come or go after 60 s, and 30 s later it is measured. In the last
 		row there is no bottleneck: each handler takes 200 ms, and the best is 64 places each. How many handlers run at once, all together; what is handled a second; and how long a
 		handler takes, in milliseconds.`,
@@ -122,10 +122,10 @@ func (b *bench) team(place servers.Place, s *team) (r teamRound, err error) {
 	topic := rmq.Topic{Name: "bench", Kind: rmq.KindFixedTime, Slots: message.DefaultSlots}
 	options := rmq.ListenOptions{}
 	if s.split {
-		options.Flow = rmq.Fixed
-		if !s.free {
-			options.Concurrency = max(1, picturesAtOnce/s.last)
+		if options.Flow.Min = usualConcurrency; !s.free {
+			options.Flow.Min = max(1, picturesAtOnce/s.last)
 		}
+		options.Concurrency = options.Flow.Min // so it has nothing to find out
 	}
 	var workers []*rmq.Client
 	start := func() error {

@@ -25,10 +25,13 @@ var flowSection = section{
 
 const (
 	picturesAtOnce = 8
-	pictureTakes   = 20 * time.Millisecond
-	neighbourTakes = 10 * time.Millisecond
-	neighbourRate  = 2000
-	flowSettles    = 10 * time.Second
+
+	// usualConcurrency is what a client has by default.
+	usualConcurrency = 64
+	pictureTakes     = 20 * time.Millisecond
+	neighbourTakes   = 10 * time.Millisecond
+	neighbourRate    = 2000
+	flowSettles      = 10 * time.Second
 )
 
 // flowing is a contestant that may have a bottleneck behind one of two topics.
@@ -91,7 +94,7 @@ func (b *bench) flowRounds(p servers.Place) (cells []*flowing, err error) {
 	for _, c := range []*flowing{
 		{contestant: contestant{title: "no pictures"}},
 		{contestant: contestant{title: "as it is by default"}, pictures: &rmq.ListenOptions{}},
-		{contestant: contestant{title: "Flow: rmq.Fixed"}, pictures: &rmq.ListenOptions{Flow: rmq.Fixed}},
+		{contestant: contestant{title: "64 handlers, and nothing to find out"}, pictures: &rmq.ListenOptions{Flow: rmq.Flow{Min: usualConcurrency}}},
 		{contestant: contestant{title: "8 handlers, set by a person"}, pictures: &rmq.ListenOptions{Concurrency: picturesAtOnce}},
 	} {
 		c.name = c.title

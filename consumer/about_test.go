@@ -87,7 +87,7 @@ func TestLinesAboutMessages(t *testing.T) {
 				}
 				return RetryAfter(time.Hour, fmt.Errorf("not yet: %s", d.Content))
 			}, ListenOptions{
-				Timeout: 100 * time.Millisecond, MaxHandlerTime: 300 * time.Millisecond,
+				Timeout: 100 * time.Millisecond, hung: 300 * time.Millisecond,
 				Backoff: func(int) time.Duration { panic("no time") },
 			})
 			t.Cleanup(func() { close(released) }) // before the worker is closed

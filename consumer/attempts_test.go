@@ -69,7 +69,7 @@ func TestSeventeenDeliveries(t *testing.T) {
 				for _, f := range failures {
 					contents = append(contents, f.name)
 				}
-				work(t, rdb, Config{Backoff: Schedule(time.Millisecond), Timeout: 3 * time.Millisecond, MaxHandlerTime: time.Hour}, topic,
+				work(t, rdb, Config{Backoff: Schedule(time.Millisecond), Timeout: 3 * time.Millisecond, hung: time.Hour}, topic,
 					n.around(func(ctx context.Context, d *Delivery) error {
 						return failures[slices.Index(contents, d.Content)].fail(ctx, d)
 					}))

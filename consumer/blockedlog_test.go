@@ -83,7 +83,7 @@ func TestLogThatBlocks(t *testing.T) {
 		rdb, topic := shared(t), topicOf(t, message.KindFixedTime, 1)
 		log, logged := blockedLog(t)
 		cancelled, release := make(chan error, 1), make(chan struct{})
-		c, err := New(rdb, Config{Timeout: 50 * time.Millisecond, MaxHandlerTime: time.Hour, Logger: log, SafetyLook: time.Hour})
+		c, err := New(rdb, Config{Timeout: 50 * time.Millisecond, hung: time.Hour, Logger: log, SafetyLook: time.Hour})
 		must.Do(t, err)
 		must.Do(t, c.Listen(topic, ListenerFunc(func(ctx context.Context, d *Delivery) error {
 			<-ctx.Done()

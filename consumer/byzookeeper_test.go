@@ -354,11 +354,11 @@ func TestHangingHandlerCostsTheID(t *testing.T) {
 			<-release
 		}
 		return nil
-	}), ListenOptions{Timeout: 100 * time.Millisecond, MaxHandlerTime: time.Second}))
+	}), ListenOptions{Timeout: 100 * time.Millisecond, hung: time.Second}))
 	must.Do(t, c.Listen(patient, n.around(func(context.Context, *Delivery) error {
 		<-long
 		return nil
-	}), ListenOptions{MaxHandlerTime: time.Hour}))
+	}), ListenOptions{hung: time.Hour}))
 	start(t, c)
 	first := c.Worker()
 	newSender(t, rdb, patient).send(t, "long")
@@ -409,13 +409,13 @@ func TestSilenceAfterTheIDWasGivenUp(t *testing.T) {
 	must.Do(t, c.Listen(hanging, ListenerFunc(func(context.Context, *Delivery) error {
 		<-release
 		return nil
-	}), ListenOptions{Timeout: 100 * time.Millisecond, MaxHandlerTime: time.Second}))
+	}), ListenOptions{Timeout: 100 * time.Millisecond, hung: time.Second}))
 	must.Do(t, c.Listen(patient, ListenerFunc(func(ctx context.Context, _ *Delivery) error {
 		close(begun)
 		<-ctx.Done()
 		cancelled <- context.Cause(ctx)
 		return nil
-	}), ListenOptions{Timeout: time.Hour, MaxHandlerTime: time.Hour}))
+	}), ListenOptions{Timeout: time.Hour, hung: time.Hour}))
 	start(t, c)
 	newSender(t, rdb, patient).send(t, "long")
 	await.Signal(t, "one takes long", begun)

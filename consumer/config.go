@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"time"
@@ -35,17 +36,12 @@ type Config struct {
 	// the longest handler and 0.1 s. Defaults to 64.
 	Concurrency int
 
-	// Timeout of a handler, after which its context is cancelled. Defaults to
-	// 30 s.
+	// Timeout of a handler, after which its context is cancelled. One that ignores its
+	// context keeps its slot for twice as long: then the lease is renewed no more, and when it
+	// has ended the message is given to another handler, and the slot goes on. With ZooKeeper
+	// the worker takes another session at once; the old one ends when its other handlers have
+	// returned, and then the message is given to another. Defaults to 30 s.
 	Timeout time.Duration
-
-	// MaxHandlerTime is how long a handler that ignores its context keeps its
-	// slot: then the lease is renewed no more, and when it has ended the message
-	// is given to another handler, and the slot goes on. With ZooKeeper the worker
-	// takes another session at once; the old one ends when its other handlers have
-	// returned, and then the message is given to another. Defaults to twice the
-	// Timeout.
-	MaxHandlerTime time.Duration
 
 	// Lease is how long the messages of a worker that vanished stay with it. Let
 	// all workers of a topic have the same: one with a shorter lease takes the
@@ -98,6 +94,8 @@ type Config struct {
 	// an error repeats a whole one. By default each line about a message has the first
 	// 1,000 bytes of its content. Defaults to false.
 	HideContents bool
+
+	hung time.Duration // as in ListenOptions; tests set it
 }
 
 // ListenOptions of one topic. Fields that [Config] has, too, mean the same here.
@@ -107,10 +105,6 @@ type ListenOptions struct {
 	SafetyLook time.Duration // Defaults to the consumer's.
 
 	MaxAttempts int // Defaults to the consumer's.
-
-	// MaxHandlerTime defaults to the consumer's, or twice this topic's Timeout if
-	// that is longer.
-	MaxHandlerTime time.Duration
 
 	// Concurrency is how many handlers of this topic run at once at the most.
 	// Defaults to the consumer's.
@@ -129,7 +123,7 @@ type ListenOptions struct {
 
 	// Flow bounds how many handlers of this topic the worker lets run at once. It finds that
 	// out by itself, and takes fewer where more would handle no more: see [Flow]. Defaults to
-	// from 1 to Concurrency. [Fixed] is always Concurrency.
+	// from 1 to Concurrency; with a Min of Concurrency there is nothing to find out.
 	Flow Flow
 
 	// Parallel gives up the serial order of this topic: messages of one batch
@@ -166,6 +160,8 @@ type ListenOptions struct {
 	// at least once, and due now, or with the priority it had. It stays among the dead,
 	// too. A consumer by itself refuses it, since it does not send. Defaults to none.
 	DeadTopic message.Topic
+
+	hung time.Duration // how long a handler that ignores its context keeps its slot: twice the Timeout, but in tests
 }
 
 const usualConcurrency = 64
@@ -179,9 +175,6 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Timeout == 0 {
 		c.Timeout = 30 * time.Second
-	}
-	if c.MaxHandlerTime == 0 {
-		c.MaxHandlerTime = 2 * c.Timeout
 	}
 	if c.Lease == 0 {
 		c.Lease = 15 * time.Second
@@ -232,8 +225,6 @@ func (c Config) validate() error {
 		return refuse("Config.Concurrency", c.Concurrency, "1 or more, or 0 for 64")
 	case c.Timeout < time.Millisecond:
 		return refuse("Config.Timeout", c.Timeout, "1ms or more, or 0 for 30s")
-	case c.MaxHandlerTime < c.Timeout:
-		return refuse("Config.MaxHandlerTime", c.MaxHandlerTime, fmt.Sprintf("at least the Timeout, %v", c.Timeout))
 	case c.Lease < minLease:
 		return refuse("Config.Lease", c.Lease, "1s or more, or 0 for 15s")
 	case c.MaxAttempts < 1 || c.MaxAttempts > mostAttempts:
@@ -249,8 +240,8 @@ func (o ListenOptions) withDefaults(c Config) ListenOptions {
 	if o.Timeout == 0 {
 		o.Timeout = c.Timeout
 	}
-	if o.MaxHandlerTime == 0 {
-		o.MaxHandlerTime = max(c.MaxHandlerTime, 2*o.Timeout)
+	if o.hung = cmp.Or(o.hung, c.hung); o.hung == 0 {
+		o.hung = 2 * o.Timeout
 	}
 	if o.Backoff == nil {
 		o.Backoff = c.Backoff
@@ -275,8 +266,6 @@ func (o ListenOptions) validate(t message.Topic) error {
 		return refuse("ListenOptions.Concurrency", o.Concurrency, "1 or more, or 0 for the consumer's")
 	case o.Timeout < time.Millisecond:
 		return refuse("ListenOptions.Timeout", o.Timeout, "1ms or more, or 0 for the consumer's")
-	case o.MaxHandlerTime < o.Timeout:
-		return refuse("ListenOptions.MaxHandlerTime", o.MaxHandlerTime, fmt.Sprintf("at least the Timeout, %v", o.Timeout))
 	case o.MaxAttempts < 1 || o.MaxAttempts > mostAttempts:
 		return refuse("ListenOptions.MaxAttempts", o.MaxAttempts, "1 to 17, or 0 for the consumer's")
 	case o.SafetyLook < 10*time.Millisecond:

@@ -126,7 +126,7 @@ func (w *crew) build(c *Consumer) {
 // newGate makes the gate of a topic. Where a test moves the clock of Redis no breaker would ever
 // see its pauses end.
 func (w *crew) newGate(c *Consumer, t *topic) *gate {
-	g := &gate{within: t.opts.MaxHandlerTime, most: t.opts.Concurrency, wanted: t.opts.Concurrency, places: t.scheduled}
+	g := &gate{within: t.opts.hung, most: t.opts.Concurrency, wanted: t.opts.Concurrency, places: t.scheduled}
 	if !t.opts.NoBreaker && frozen.Clock(c.rdb) == nil {
 		g.breaker = breaker.New(g.most, c.longestPause)
 		g.mood.Store(breaker.Counting) // until the first success, since what is due first may be poison

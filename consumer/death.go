@@ -34,7 +34,7 @@ type Death struct {
 // called again after 1 s, then 2 s, and so on up to a minute; deaths that came later in the
 // same slot wait. Its context ends after the Timeout of the topic. It is called for 16 slots
 // of a topic at the same time, 256 of all topics. A call that ignores its context counts as
-// one of those until MaxHandlerTime is over.
+// one of those until twice the Timeout is over.
 type DeathFunc func(ctx context.Context, d *Death) error
 
 // ListenDead has f called for each message of topic t that died, at least once, and at first
@@ -85,7 +85,7 @@ func (w *crew) makeReporter(c *Consumer) {
 			continue
 		}
 		topics = append(topics, &deaths.Topic{
-			Name: t.Qualified, Scheduled: t.scheduled, Look: t.opts.SafetyLook, Timeout: t.opts.Timeout, Hung: t.opts.MaxHandlerTime,
+			Name: t.Qualified, Scheduled: t.scheduled, Look: t.opts.SafetyLook, Timeout: t.opts.Timeout, Hung: t.opts.hung,
 			Report: func(ctx context.Context, slot int, d *luascripts.Death) error { return f(ctx, deathOf(t, slot, d)) },
 		})
 	}

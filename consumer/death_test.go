@@ -39,7 +39,7 @@ func hang(t *testing.T, c *Consumer, rdb redis.UniversalClient, most time.Durati
 	}
 	goOn := make(chan struct{})
 	t.Cleanup(func() { close(goOn) }) // before it is closed
-	must.Do(t, c.Listen(stuck, newNotes().done(), ListenOptions{Timeout: time.Millisecond, MaxHandlerTime: most}))
+	must.Do(t, c.Listen(stuck, newNotes().done(), ListenOptions{Timeout: time.Millisecond, hung: most}))
 	must.Do(t, c.ListenDead(stuck, func(_ context.Context, d *Death) error {
 		calls <- d.Slot
 		<-goOn
@@ -71,7 +71,7 @@ func TestDeathsThatHangHoldUpNoOtherTopic(t *testing.T) {
 	}
 }
 
-// A call that hangs for longer than MaxHandlerTime keeps its own slot waiting, and no other.
+// A call that hangs for longer than twice its Timeout keeps its own slot waiting, and no other.
 func TestDeathsThatHangHoldUpNoOtherSlot(t *testing.T) {
 	t.Parallel()
 	rdb, b := shared(t), &book{}

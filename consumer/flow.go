@@ -27,12 +27,7 @@ type Flow struct {
 	// Max is how many may run at once at the most, from Min to the Concurrency of the topic.
 	// Defaults to that.
 	Max int
-
-	fixed bool
 }
-
-// Fixed is a Flow that finds nothing out: as many handlers may run as Concurrency says.
-var Fixed = Flow{fixed: true}
 
 func (f Flow) withDefaults(concurrency int) Flow {
 	if f.Min == 0 {
@@ -53,7 +48,7 @@ type flowControl struct {
 
 // newFlowControl returns nil where there is nothing to find out.
 func newFlowControl(f Flow, worker string, lead func(flow.Word)) *flowControl {
-	if f.fixed || f.Min == f.Max {
+	if f.Min == f.Max {
 		return nil
 	}
 	return &flowControl{limit: flow.New(worker, f.Min, f.Max), lead: lead}

@@ -148,7 +148,7 @@ func TestTakesTheHandlersOfOthers(t *testing.T) {
 	}
 	fixed := topicOf(t, message.KindPriority, 4)
 	n := newNotes()
-	c = work(t, rdb, Config{Concurrency: 64}, fixed, n.done(), ListenOptions{Flow: Fixed})
+	c = work(t, rdb, Config{Concurrency: 64}, fixed, n.done(), ListenOptions{Flow: Flow{Min: 64}})
 	say(fixed.Name, 5)
 	newSender(t, rdb, fixed).send(t, "m")
 	n.await(t, "a message whose wake-up comes behind that word is handled", func() bool { return n.total == 1 })
@@ -163,7 +163,7 @@ func TestTimeoutsMakeHandlersFewer(t *testing.T) {
 	rdb := shared(t)
 	c := newConsumer(t, rdb, Config{Concurrency: 64, Timeout: 50 * time.Millisecond, Backoff: Schedule(10 * time.Millisecond)})
 	var topics []message.Topic
-	for _, flow := range []Flow{{Min: 5, Max: 20}, Fixed} {
+	for _, flow := range []Flow{{Min: 5, Max: 20}, {Min: 64}} {
 		topic := topicOf(t, message.KindPriority, 32)
 		topics = append(topics, topic)
 		fill(t, newSender(t, rdb, topic), 2)

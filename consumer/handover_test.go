@@ -43,7 +43,7 @@ func TestNewIDDuringAFirstTurn(t *testing.T) {
 			<-release
 		}
 		return nil
-	}), ListenOptions{Timeout: 100 * time.Millisecond, MaxHandlerTime: time.Second}))
+	}), ListenOptions{Timeout: 100 * time.Millisecond, hung: time.Second}))
 	start(t, c)
 	first := c.crew.fleet.Present()
 	_, err := newSender(t, rdb, topic).Send(ctx, topic, message.Priority{Content: "hangs", SlotBasis: basisOf(topic)[0], Priority: 100})
@@ -179,7 +179,7 @@ func TestCloseEndsTheSessionBeforeToo(t *testing.T) {
 		must.Do(t, c.Listen(topic, n.around(func(context.Context, *Delivery) error {
 			<-x.ends
 			return nil
-		}), ListenOptions{Timeout: 100 * time.Millisecond, MaxHandlerTime: x.most}))
+		}), ListenOptions{Timeout: 100 * time.Millisecond, hung: x.most}))
 		send[content] = func() {
 			newSender(t, rdb, topic).send(t, content)
 			n.await(t, content, func() bool { return n.attempts[content] != nil })
@@ -219,7 +219,7 @@ func TestHangingHandlerWhileCoasting(t *testing.T) {
 			<-release
 		}
 		return nil
-	}), ListenOptions{Timeout: 100 * time.Millisecond, MaxHandlerTime: time.Second}))
+	}), ListenOptions{Timeout: 100 * time.Millisecond, hung: time.Second}))
 	start(t, c)
 	await.True(t, "it has all slots", func() bool { return owned(c) == 2 })
 	zks.Kill()
@@ -351,7 +351,7 @@ func TestHungHandlersOfABatchLeaveTheirPlaces(t *testing.T) {
 					<-release
 				}
 				return nil
-			}), ListenOptions{Parallel: true, Timeout: 100 * time.Millisecond, MaxHandlerTime: time.Second}))
+			}), ListenOptions{Parallel: true, Timeout: 100 * time.Millisecond, hung: time.Second}))
 			start(t, c)
 			contents := numbered("m", 4)
 			at := time.Now().Add(300 * time.Millisecond)

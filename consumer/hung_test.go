@@ -52,7 +52,7 @@ func TestTimeoutOfEachMessage(t *testing.T) {
 	rdb, topic := shared(t), topicOf(t, message.KindFixedTime, 1)
 	n := newNotes()
 	s := newSender(t, rdb, topic)
-	work(t, rdb, Config{Timeout: 20 * time.Millisecond, MaxHandlerTime: time.Hour}, topic, n.around(func(ctx context.Context, d *Delivery) error {
+	work(t, rdb, Config{Timeout: 20 * time.Millisecond, hung: time.Hour}, topic, n.around(func(ctx context.Context, d *Delivery) error {
 		deadline, ok := ctx.Deadline()
 		if in := time.Until(deadline); !ok || in > 20*time.Millisecond {
 			t.Errorf("%s: deadline %v (%v)", d.Content, in, ok)
@@ -78,7 +78,7 @@ func TestTimeoutOfEachMessage(t *testing.T) {
 	n.wantOnce(t, contents)
 }
 
-// A handler that ignores its context keeps its slot for MaxHandlerTime and the
+// A handler that ignores its context keeps its slot for twice its Timeout and the
 // lease. Then the slot goes on without it. The hung one, when it wakes up,
 // starts nothing of its batch, and what it reports is refused.
 func TestHandlerThatIgnoresItsContext(t *testing.T) {
@@ -105,7 +105,7 @@ func TestHandlerThatIgnoresItsContext(t *testing.T) {
 					<-release
 				}
 				return nil
-			}), ListenOptions{Timeout: 50 * time.Millisecond, MaxHandlerTime: 300 * time.Millisecond, Parallel: parallel}))
+			}), ListenOptions{Timeout: 50 * time.Millisecond, hung: 300 * time.Millisecond, Parallel: parallel}))
 			contents := numbered("m", 6)
 			at := time.Now().Add(100 * time.Millisecond)
 			var ms []message.Message

@@ -104,15 +104,14 @@ func TestWrongArguments(t *testing.T) {
 	start(t, c)
 	says(c.Close(nil), "ctx is nil") //nolint:staticcheck // on purpose
 	for field, cfg := range map[string]Config{
-		"Config.Worker":         {Worker: "two words"},
-		"Config.Concurrency":    {Concurrency: -1},
-		"Config.Timeout":        {Timeout: -1},
-		"Config.MaxHandlerTime": {MaxHandlerTime: time.Second},
-		"Config.Lease":          {Lease: 999 * time.Millisecond},
-		"Config.SafetyLook":     {SafetyLook: time.Millisecond},
-		"Config.Slog":           {Logger: zap.NewNop(), Slog: slog.Default()},
-		"Config.MaxAttempts":    {MaxAttempts: 18},
-		"Namespace":             {Namespace: "a{b}"},
+		"Config.Worker":      {Worker: "two words"},
+		"Config.Concurrency": {Concurrency: -1},
+		"Config.Timeout":     {Timeout: -1},
+		"Config.Lease":       {Lease: 999 * time.Millisecond},
+		"Config.SafetyLook":  {SafetyLook: time.Millisecond},
+		"Config.Slog":        {Logger: zap.NewNop(), Slog: slog.Default()},
+		"Config.MaxAttempts": {MaxAttempts: 18},
+		"Namespace":          {Namespace: "a{b}"},
 
 		"Config.BatchMiddleware": {BatchMiddleware: []BatchMiddleware{nil}},
 	} {
@@ -121,15 +120,14 @@ func TestWrongArguments(t *testing.T) {
 	}
 	fresh := newConsumer(t, rdb, Config{})
 	for field, o := range map[string]ListenOptions{
-		"ListenOptions.Concurrency":    {Concurrency: -1},
-		"ListenOptions.Timeout":        {Timeout: time.Microsecond},
-		"ListenOptions.MaxHandlerTime": {MaxHandlerTime: time.Second},
-		"ListenOptions.SafetyLook":     {SafetyLook: -1},
-		"ListenOptions.MaxAttempts":    {MaxAttempts: -1},
-		"ListenOptions.MaxLate":        {MaxLate: time.Minute}, // its messages have priorities
-		"ListenOptions.Expired":        {Expired: ExpiredDrop}, // without MaxLate
-		"ListenOptions.Flow.Min":       {Flow: Flow{Min: -1}},
-		"ListenOptions.Flow.Max":       {Flow: Flow{Min: 9, Max: 8}},
+		"ListenOptions.Concurrency": {Concurrency: -1},
+		"ListenOptions.Timeout":     {Timeout: time.Microsecond},
+		"ListenOptions.SafetyLook":  {SafetyLook: -1},
+		"ListenOptions.MaxAttempts": {MaxAttempts: -1},
+		"ListenOptions.MaxLate":     {MaxLate: time.Minute}, // its messages have priorities
+		"ListenOptions.Expired":     {Expired: ExpiredDrop}, // without MaxLate
+		"ListenOptions.Flow.Min":    {Flow: Flow{Min: -1}},
+		"ListenOptions.Flow.Max":    {Flow: Flow{Min: 9, Max: 8}},
 	} {
 		wantInvalid(t, fresh.Listen(topic, l, o), field)
 	}

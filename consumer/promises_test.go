@@ -38,7 +38,7 @@ func TestPromises(t *testing.T) {
 	reference.Says("It returns at most 4 seconds after that", 4*time.Second, closesAfter())
 	reference.Says("| `Concurrency` | 64 |", 64, usual.Concurrency)
 	reference.Says("| `Timeout` | 30 s |", 30*time.Second, usual.Timeout)
-	reference.Says("| `MaxHandlerTime` | twice the `Timeout` |", 2, int(Config{Timeout: time.Minute}.withDefaults().MaxHandlerTime/time.Minute))
+	reference.Says("keeps its slot for twice the `Timeout`", 2, int(ListenOptions{Timeout: time.Minute}.withDefaults(usual).hung/time.Minute))
 	reference.Says("| `Lease` | 15 s |", 15*time.Second, usual.Lease)
 	reference.Says("about 3 hours over the 16 retries", 3*time.Hour, allRetries(usual.Backoff).Round(time.Hour))
 	reference.Says("| `MaxAttempts` | 17 |", 17, usual.MaxAttempts)

@@ -120,7 +120,7 @@ func TestHungRunsAreNoted(t *testing.T) {
 	rdb, topic := shared(t), topicOf(t, message.KindFixedTime, 1)
 	newSender(t, rdb, topic).send(t, "m")
 	release := make(chan struct{})
-	w := newConsumer(t, rdb, Config{Lease: time.Second, Timeout: 10 * time.Millisecond, MaxHandlerTime: 20 * time.Millisecond})
+	w := newConsumer(t, rdb, Config{Lease: time.Second, Timeout: 10 * time.Millisecond, hung: 20 * time.Millisecond})
 	w.longRun = 300 * time.Millisecond
 	must.Do(t, w.Listen(topic, ListenerFunc(func(_ context.Context, d *Delivery) error {
 		if d.Attempt == 1 {

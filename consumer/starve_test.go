@@ -25,7 +25,7 @@ func TestHungHandlersLeaveTheirPlaces(t *testing.T) {
 	n := newNotes()
 	fine, hung := n.done(), make(chan int, 20)
 	c := newConsumer(t, rdb, Config{
-		Concurrency: 1, Timeout: 10 * time.Millisecond, MaxHandlerTime: 100 * time.Millisecond, Lease: time.Second,
+		Concurrency: 1, Timeout: 10 * time.Millisecond, hung: 100 * time.Millisecond, Lease: time.Second,
 		Backoff: Schedule(time.Millisecond), SafetyLook: 100 * time.Millisecond,
 	})
 	must.Do(t, c.Listen(topic, ListenerFunc(func(ctx context.Context, d *Delivery) error {

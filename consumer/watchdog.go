@@ -176,7 +176,7 @@ func (m *watchdog) running(now time.Time) time.Duration {
 // arm sets the timer to whatever comes next. The caller holds m.mu.
 func (m *watchdog) arm() {
 	o, now := m.watched.opts, time.Now()
-	in := o.MaxHandlerTime - m.running(now)
+	in := o.hung - m.running(now)
 	if !o.Parallel && (m.ctx == nil || m.ctx.Err() == nil) {
 		in = min(in, o.Timeout-m.running(now))
 	}
@@ -209,7 +209,7 @@ func (m *watchdog) look() {
 		m.cancel(ErrTimeout)
 		m.log().Warn("handler has run for longer than its timeout; its context is cancelled")
 	}
-	if running >= o.MaxHandlerTime {
+	if running >= o.hung {
 		m.hung = true
 		b.term.Hung(b.slot)
 		m.log().Error("handler ignores its context; its batch is not kept any longer", zap.Duration("running", running))

@@ -27,7 +27,7 @@ type Move struct {
 // all the same the message is dropped, neither tried again nor dead. It hears of that in a
 // moment, or after a third of the worker's lease if the wake-up is lost. A delivery that ends
 // before counts as it ends, and so does one whose worker dies or takes no notice for its
-// MaxHandlerTime: then cancel again.
+// twice its Timeout: then cancel again.
 //
 // Without a basis it looks in the slot of the content, and if the message is not there, in
 // all slots. If it is in several, nothing is removed, and the error names the slots.

@@ -154,13 +154,13 @@ func TestRunningWorker(t *testing.T) {
 	})
 }
 
-// A handler ignores its context for longer than MaxHandlerTime, again and again: its worker goes on under other ids, and is seen
+// A handler ignores its context for longer than twice its Timeout, again and again: its worker goes on under other ids, and is seen
 // with all that hangs.
 func TestHungHandlersBelongToTheirWorker(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		topic := message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 1}
 		release := make(chan struct{})
-		cfg := consumer.Config{Lease: 2 * time.Second, Timeout: time.Second, MaxHandlerTime: time.Second, Backoff: consumer.Schedule(time.Millisecond)}
+		cfg := consumer.Config{Lease: 2 * time.Second, Timeout: time.Second / 2, Backoff: consumer.Schedule(time.Millisecond)}
 		c := work(t, rdb, cfg, topic, func(context.Context, *consumer.Delivery) error { <-release; return nil })
 		defer close(release)
 		send(t, rdb, topic, message.Priority{Content: "hangs", Priority: 100})

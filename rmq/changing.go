@@ -62,7 +62,7 @@ type Explanation = inspector.Explanation
 //
 // The handler's context ends right away, or after a third of its worker's lease if Redis loses
 // the wake-up. A delivery that ends before that counts as usual, and so does one whose worker
-// dies or whose handler ignores its context for MaxHandlerTime: then cancel again.
+// dies or whose handler ignores its context for twice its Timeout: then cancel again.
 //
 // basis is the SlotBasis that the message was sent with. Leave it empty if it had none. If you
 // do not know it, leave it empty, too: then all slots are searched, and a message that waits in

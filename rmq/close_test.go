@@ -46,7 +46,7 @@ func TestCloseKeepsToItsContext(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := servertest.Redis(t)
-			cfg := Config{URL: "redis://" + server.Addr(), SafetyLook: 50 * time.Millisecond, Timeout: 50 * time.Millisecond, MaxHandlerTime: time.Hour}
+			cfg := Config{URL: "redis://" + server.Addr(), SafetyLook: 50 * time.Millisecond, Timeout: time.Hour}
 			var zoo *servertest.ZooKeeperServer
 			if c.zoo {
 				zoo = servertest.ZooKeeper(t)

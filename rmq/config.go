@@ -58,14 +58,10 @@ type Config struct {
 	// turns. Defaults to 64.
 	Concurrency int
 
-	// Timeout of a handler, after which its context is cancelled. Defaults to
-	// 30 s.
+	// Timeout of a handler, after which its context is cancelled. One that ignores its
+	// context keeps its slot for twice as long. Then another handler gets its message; with
+	// ZooKeeper, when the worker's other handlers have returned. Defaults to 30 s.
 	Timeout time.Duration
-
-	// MaxHandlerTime is how long a handler that ignores its context keeps its slot.
-	// Then another handler gets its message; with ZooKeeper, when the worker's other
-	// handlers have returned. Defaults to twice the Timeout.
-	MaxHandlerTime time.Duration
 
 	// Lease is how long the messages of a worker that died stay with it. Give all
 	// workers of a topic the same. With ZooKeeper, the session's timeout counts
@@ -164,7 +160,7 @@ func (c Config) producer() producer.Config {
 func (c Config) consumer() consumer.Config {
 	return consumer.Config{
 		Namespace: c.Namespace, Slots: c.Slots, Worker: c.Worker, Concurrency: c.Concurrency, Timeout: c.Timeout,
-		MaxHandlerTime: c.MaxHandlerTime, Lease: c.Lease, Backoff: c.Backoff, MaxAttempts: c.MaxAttempts,
+		Lease: c.Lease, Backoff: c.Backoff, MaxAttempts: c.MaxAttempts,
 		SafetyLook: c.SafetyLook, Middleware: c.Middleware, BatchMiddleware: c.BatchMiddleware,
 		Observers: c.Observers, Journal: c.Journal, Logger: c.Logger, HideContents: c.HideContents,
 	}

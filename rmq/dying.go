@@ -35,7 +35,7 @@ type Death = consumer.Death
 //
 // f is called for 16 slots of a topic at the same time, 256 of all topics, by each worker. So
 // other topics do not wait for it, unless those of 16 topics hang. Its context ends after the
-// Timeout of the topic. If it has not returned after MaxHandlerTime, the log says so, and only
+// Timeout of the topic. If it has not returned after twice that, the log says so, and only
 // its slot still waits.
 //
 // A death is reported right away. If the worker that knew of it died with it, the

@@ -58,11 +58,10 @@ type Delivery = consumer.Delivery
 //		Backoff        Backoff       // between deliveries of a message that fails
 //		MaxAttempts    int           // deliveries, after which one that fails is dead
 //		SafetyLook     time.Duration // how often idle slots are looked at
-//		MaxHandlerTime time.Duration // how long a handler that ignores its context keeps its slot
 //		Concurrency    int           // handlers of this topic at once
 //		Rate           Rate          // messages of this topic that all workers begin in a second
 //		NoBreaker      bool          // try every message when it is due, also while all of them fail
-//		Flow           Flow          // fewer handlers where more would not handle more; or Fixed
+//		Flow           Flow          // fewer handlers where more would not handle more
 //		Parallel       bool          // messages of one slot may be handled at once
 //		Due            bool          // fill in Delivery.Due
 //		MaxLate        time.Duration // a message that is later than this is not handled
@@ -91,9 +90,6 @@ type Rate = consumer.Rate
 //		Max int // handlers at the most, from Min to Concurrency; 0: Concurrency
 //	}
 type Flow = consumer.Flow
-
-// Fixed is a Flow that finds nothing out: as many handlers may run as Concurrency says.
-var Fixed = consumer.Fixed
 
 // Expired says what becomes of a message that comes later than ListenOptions.MaxLate, or when its
 // time to live is over.

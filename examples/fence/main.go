@@ -41,11 +41,10 @@ func run(ctx context.Context, s *store.Store) (err error) {
 	defer cancel()
 	begin = time.Now()
 	client, err := s.Client(rmq.Config{
-		Timeout:        200 * time.Millisecond,
-		MaxHandlerTime: 400 * time.Millisecond, // then the slot is not kept for it any longer
-		Lease:          time.Second,
-		Backoff:        rmq.Schedule(10 * time.Millisecond),
-		Slog:           slog.New(slog.DiscardHandler), // it would warn of what is done here on purpose
+		Timeout: 200 * time.Millisecond, // after twice that the slot is not kept for a handler any longer
+		Lease:   time.Second,
+		Backoff: rmq.Schedule(10 * time.Millisecond),
+		Slog:    slog.New(slog.DiscardHandler), // it would warn of what is done here on purpose
 	})
 	if err != nil {
 		return err

@@ -42,9 +42,9 @@ type Rules struct {
 	// Coasts says that workers that are cut off go on.
 	Coasts bool
 
-	// MaxHandlerTime after which a handler has lost its slot, so that others may
+	// Hung is after which time a handler has lost its slot, so that others may
 	// overlap with it. Zero: it never does.
-	MaxHandlerTime time.Duration
+	Hung time.Duration
 }
 
 // Report is what the logs of a run amount to.
@@ -54,7 +54,7 @@ type Report struct {
 	Faults []string
 
 	// Frozen are overlaps with a handler that outlived its lease, its session, or
-	// MaxHandlerTime.
+	// Hung.
 	Frozen []Overlap
 
 	// Late are the starts of handlers behind one of a later batch of their slot, by workers

@@ -232,7 +232,7 @@ func TestCheckOfHandlersThatNeverReturn(t *testing.T) {
 		{"too early", "two handlers at once", []string{"1 w1 start a/1", "40 w1 start a/1 fence 8 attempt 2", "41 w1 done a/1 fence 8 attempt 2", "70 w1 done a/1"}},
 		{"without a new fence", "two handlers at once", []string{"1 w1 start a/1", "60 w1 start a/1 attempt 1", "61 w1 done a/1"}},
 	} {
-		r := Check(told(t, c.lines...), []string{"a/1"}, Rules{MaxAttempts: 17, Basis: rules.Basis, Session: 100, MaxHandlerTime: 50})
+		r := Check(told(t, c.lines...), []string{"a/1"}, Rules{MaxAttempts: 17, Basis: rules.Basis, Session: 100, Hung: 50})
 		if found := strings.Contains(strings.Join(r.Faults, " "), "two handlers at once"); found != (c.want != "") || !found && len(r.Faults)+len(r.Frozen) != 1 {
 			t.Errorf("%s: %q, %+v", c.name, r.Faults, r.Frozen)
 		}

@@ -15,7 +15,7 @@ func (c *check) grace() int64 { return int64(c.rules.Session) / 2 }
 // right to its slot without a fault of its worker's.
 func (c *check) outlived(r, h *handling) bool {
 	ran := time.Duration(h.At - r.At)
-	switch most := c.rules.MaxHandlerTime; {
+	switch most := c.rules.Hung; {
 	case most > 0 && ran > most:
 		return true
 	case r.Worker == h.Worker:

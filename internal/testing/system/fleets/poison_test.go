@@ -12,13 +12,13 @@ import (
 )
 
 // What can only fail is dead after 17 deliveries. A handler that heeds nothing keeps
-// its slot for MaxHandlerTime: then the slot goes on, under another id, and no other
+// its slot for twice its Timeout: then the slot goes on, under another id, and no other
 // slot notices.
 func TestZooKeeperPoisonAndStuckHandler(t *testing.T) {
 	t.Parallel()
 	zk := servertest.SharedZooKeeper(t)
 	f := newFleet(t, zk, zk.Chroot(t), func(j *workers.Job) {
-		j.Timeout, j.MaxHandlerTime, j.Session = 4*time.Second, 8*time.Second, time.Minute
+		j.Timeout, j.Session = 4*time.Second, time.Minute
 	})
 	f.Poisonous = 50
 	f.During("there is poison", func() bool { return f.Poisoned >= night.Times(4, 10) })
@@ -30,7 +30,7 @@ func TestZooKeeperPoisonAndStuckHandler(t *testing.T) {
 	hung := f.AwaitEvent("a handler is stuck", func(e proctest.Event) bool { return e.Kind == proctest.Start && e.Content == what })
 	f.taken(w, id, []place{{hung.Topic, hung.Slot}})
 	again := f.AwaitEvent("it is handled again", func(e proctest.Event) bool { return e.Kind == proctest.Done && e.Content == what })
-	t.Logf("its slot went on %v after the handler began, of which it may take %v", workers.Between(hung, again), f.Job.MaxHandlerTime)
+	t.Logf("its slot went on %v after the handler began, of which it may take %v", workers.Between(hung, again), 2*f.Job.Timeout)
 	f.settle("a handler was stuck")
 	f.Drain()
 	w.Term()

@@ -166,7 +166,7 @@ func (c *Group) Check() proctest.Report {
 	c.T.Helper()
 	r := proctest.Check(c.Events(), c.Sent, proctest.Rules{
 		MaxAttempts: rmq.MaxRetries + 1, Dead: c.Dead, Basis: basisOf,
-		Lease: c.Job.Lease, Margin: leaseMargin, Session: c.Job.Session, Coasts: c.Job.Coast, MaxHandlerTime: c.Job.MaxHandlerTime,
+		Lease: c.Job.Lease, Margin: leaseMargin, Session: c.Job.Session, Coasts: c.Job.Coast, Hung: 2 * c.Job.Timeout,
 	})
 	for _, f := range r.Faults {
 		c.T.Error(f)

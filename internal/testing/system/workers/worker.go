@@ -39,7 +39,7 @@ type Job struct {
 	Root      string
 	Coast     bool
 
-	Timeout, MaxHandlerTime time.Duration
+	Timeout time.Duration
 
 	Observe bool // log the events, too
 
@@ -134,7 +134,7 @@ func (j Job) run() error {
 	}
 	client, err := rmq.New(rmq.Config{
 		Redis: rdb, Worker: j.Name, Lease: j.Lease, Backoff: rmq.Schedule(j.Backoff), Logger: logger,
-		Slots: j.sharing(), Timeout: j.Timeout, MaxHandlerTime: j.MaxHandlerTime, Observers: observers, SafetyLook: j.SafetyLook,
+		Slots: j.sharing(), Timeout: j.Timeout, Observers: observers, SafetyLook: j.SafetyLook,
 	})
 	if err != nil {
 		return err
