@@ -118,26 +118,14 @@ func (p *page) part(posts []post, some *message.BatchError) {
 	}
 	again := map[string]bool{}
 	for i, x := range posts {
-		switch content := contentOf(x.m); {
+		switch c, _ := message.CommonOf(x.m); {
 		case failed[i]:
-			again[content] = true
-		case !again[content]:
+			again[c.Content] = true
+		case !again[c.Content]:
 			p.sent = append(p.sent, x.id)
 		}
 	}
 	p.trouble = some
-}
-
-func contentOf(m message.Message) string {
-	switch m := m.(type) {
-	case message.RangeMerge:
-		return m.Content
-	case message.Priority:
-		return m.Content
-	case message.FixedTime:
-		return m.Content
-	}
-	return ""
 }
 
 // marks is "?, ?" for so many parameters.

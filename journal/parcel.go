@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -41,9 +42,9 @@ func pack(t message.Topic, c checked.Message) []byte {
 		p.SlotBasis = words.Text(c.SlotBasis)
 	}
 	switch {
-	case c.Kind == message.KindPriority:
+	case !c.Kind.Timed():
 		p.Priority = c.Value
-	case c.Kind == message.KindRangeMerge:
+	case c.Kind.FirstWins():
 		p.Range = c.Value
 	case c.FromNow:
 		p.In = c.Value
@@ -81,22 +82,9 @@ func unpack(name string, text []byte) (message.Topic, message.Message, error) {
 			return t, nil, err
 		}
 	}
-	content, basis := string(p.Content), string(p.SlotBasis)
-	unique, ttl := millis(p.Unique), millis(p.TTL)
-	switch kind {
-	case message.KindPriority:
-		return t, message.Priority{Content: content, SlotBasis: basis, Priority: p.Priority, Unique: unique, TTL: ttl, Headers: headers}, nil
-	case message.KindRangeMerge:
-		return t, message.RangeMerge{
-			Content: content, SlotBasis: basis, Range: millis(p.Range), Extend: p.Ceiling != 0, Ceiling: millis(p.Ceiling),
-			Unique: unique, TTL: ttl, Headers: headers,
-		}, nil
-	}
-	m := message.FixedTime{Content: content, SlotBasis: basis, In: millis(p.In), Unique: unique, TTL: ttl, Headers: headers}
-	if p.At != 0 {
-		m.At = time.UnixMilli(p.At)
-	}
-	return t, m, nil
+	c := message.Common{Content: string(p.Content), SlotBasis: string(p.SlotBasis), Unique: millis(p.Unique), TTL: millis(p.TTL), Headers: headers}
+	value, fromNow := cmp.Or(p.Priority, p.Range, p.In, p.At), p.Range != 0 || p.In != 0
+	return t, checked.Make(kind, c, value, fromNow, p.Ceiling), nil
 }
 
 func millis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }

@@ -93,3 +93,40 @@ type FixedTime struct {
 func (RangeMerge) sealed() {}
 func (Priority) sealed()   {}
 func (FixedTime) sealed()  {}
+
+// Common is what messages of all kinds have: see [Message].
+type Common struct {
+	Content, SlotBasis string
+	Unique, TTL        time.Duration
+	Headers            map[string]string
+}
+
+// CommonOf returns what a message has in common with those of other kinds, for middleware that
+// looks at any message. It is false for what a send refuses: nil, and a pointer.
+func CommonOf(m Message) (Common, bool) {
+	switch m := m.(type) {
+	case RangeMerge:
+		return Common{m.Content, m.SlotBasis, m.Unique, m.TTL, m.Headers}, true
+	case Priority:
+		return Common{m.Content, m.SlotBasis, m.Unique, m.TTL, m.Headers}, true
+	case FixedTime:
+		return Common{m.Content, m.SlotBasis, m.Unique, m.TTL, m.Headers}, true
+	}
+	return Common{}, false
+}
+
+// With is a message with other such fields. It is nil for what a send refuses.
+func With(m Message, c Common) Message {
+	switch m := m.(type) {
+	case RangeMerge:
+		m.Content, m.SlotBasis, m.Unique, m.TTL, m.Headers = c.Content, c.SlotBasis, c.Unique, c.TTL, c.Headers
+		return m
+	case Priority:
+		m.Content, m.SlotBasis, m.Unique, m.TTL, m.Headers = c.Content, c.SlotBasis, c.Unique, c.TTL, c.Headers
+		return m
+	case FixedTime:
+		m.Content, m.SlotBasis, m.Unique, m.TTL, m.Headers = c.Content, c.SlotBasis, c.Unique, c.TTL, c.Headers
+		return m
+	}
+	return nil // and not m: then each message of each Send would need memory of its own
+}

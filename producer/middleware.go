@@ -36,15 +36,8 @@ func (p *Producer) wrap() error {
 // passed on, each Send would ask for memory for the message that it is called with, also
 // without middleware. It is false for what Send refuses anyway: nil, and pointers.
 func moved(m message.Message) (message.Message, bool) {
-	switch m := m.(type) {
-	case message.RangeMerge:
-		return m, true
-	case message.Priority:
-		return m, true
-	case message.FixedTime:
-		return m, true
-	}
-	return nil, false
+	c, valid := message.CommonOf(m)
+	return message.With(m, c), valid
 }
 
 // innermost is the Sender inside all middleware.

@@ -3,9 +3,9 @@ package rmq
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -84,12 +84,9 @@ func (c *Client) sendDead(to Topic) func(ctx context.Context, d *Death) error {
 // deadMessage is a message that died, as one of another topic: due now, or with the priority
 // it had.
 func deadMessage(to Topic, d *Death) Message {
-	switch to.Kind {
-	case KindPriority:
-		return Priority{Content: d.Content, Priority: min(max(d.Priority, message.MinPriority), message.MaxPriority)}
-	case KindFixedTime:
-		return FixedTime{Content: d.Content, In: time.Millisecond}
-	default:
-		return RangeMerge{Content: d.Content, Range: time.Millisecond}
+	value := int64(1) // ms from now
+	if !to.Kind.Timed() {
+		value = min(max(d.Priority, message.MinPriority), message.MaxPriority)
 	}
+	return checked.Make(to.Kind, message.Common{Content: d.Content}, value, true, 0)
 }

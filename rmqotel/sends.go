@@ -1,12 +1,14 @@
 package rmqotel
 
 import (
+	"cmp"
 	"context"
 	"time"
 
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -116,16 +118,6 @@ func (t *Telemetry) slotOf(topic rmq.Topic, dest, basis string) (slot int, ok bo
 
 // identity is the content of a message, and what decides its slot.
 func identity(m rmq.Message) (content, basis string) {
-	switch m := m.(type) {
-	case rmq.Priority:
-		content, basis = m.Content, m.SlotBasis
-	case rmq.FixedTime:
-		content, basis = m.Content, m.SlotBasis
-	case rmq.RangeMerge:
-		content, basis = m.Content, m.SlotBasis
-	}
-	if basis == "" {
-		basis = content
-	}
-	return content, basis
+	c, _ := message.CommonOf(m)
+	return c.Content, cmp.Or(c.SlotBasis, c.Content)
 }

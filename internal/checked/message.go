@@ -40,36 +40,28 @@ type Message struct {
 // Open validates m for topic t and takes it apart. maxContent bounds the content in
 // bytes. Whether its time has passed is a question of its own: see [Message.Past].
 func Open(t message.Topic, m message.Message, maxContent int) (Message, error) {
-	var (
-		c       Message
-		err     error
-		ttl     time.Duration
-		unique  time.Duration
-		headers map[string]string
-	)
+	common, ok := message.CommonOf(m)
+	if !ok {
+		return Message{}, unknown(m == nil)
+	}
+	c := Message{Content: common.Content, SlotBasis: common.SlotBasis}
+	var err error
 	// A type switch and no method call: so that a message passed by value
 	// need not be moved to the heap.
 	switch m := m.(type) {
 	case message.RangeMerge:
-		c = Message{Kind: message.KindRangeMerge, Content: m.Content, SlotBasis: m.SlotBasis, Value: ceilMillis(m.Range), FromNow: true}
-		ttl, headers, unique = m.TTL, m.Headers, m.Unique
+		c.Kind, c.Value, c.FromNow = message.KindRangeMerge, ceilMillis(m.Range), true
 		if err = span("Range", m.Range); err == nil && (m.Extend || m.Ceiling != 0) {
 			c.Ceiling, err = ceilMillis(m.Ceiling), ceiling(m)
 		}
 	case message.Priority:
-		c = Message{Kind: message.KindPriority, Content: m.Content, SlotBasis: m.SlotBasis, Value: m.Priority}
-		ttl, headers, unique = m.TTL, m.Headers, m.Unique
+		c.Kind, c.Value = message.KindPriority, m.Priority
 		err = Priority(m.Priority)
 	case message.FixedTime:
-		c = Message{Kind: message.KindFixedTime, Content: m.Content, SlotBasis: m.SlotBasis, Value: ceilUnixMilli(m.At)}
-		ttl, headers, unique = m.TTL, m.Headers, m.Unique
+		c.Kind, c.Value = message.KindFixedTime, ceilUnixMilli(m.At)
 		if err = Due(m.At, m.In); m.In != 0 {
 			c.Value, c.FromNow = ceilMillis(m.In), true
 		}
-	case nil:
-		return c, Invalid("Message", "nil", "a RangeMerge, a Priority or a FixedTime")
-	default:
-		return c, Invalid("Message", "a pointer", "a RangeMerge, a Priority or a FixedTime, by value")
 	}
 	if c.Kind != t.Kind {
 		return c, Invalid("Message", c.Kind.String(), "of the kind of topic "+Quote(t.Name)+": "+t.Kind.String())
@@ -83,16 +75,42 @@ func Open(t message.Topic, m message.Message, maxContent int) (Message, error) {
 	if c.SlotBasis == "" {
 		c.SlotBasis = c.Content
 	}
-	if unique != 0 {
-		if err = span("Unique", unique); err != nil {
+	if common.Unique != 0 {
+		if err = span("Unique", common.Unique); err != nil {
 			return c, err
 		}
-		c.Unique = ceilMillis(unique)
+		c.Unique = ceilMillis(common.Unique)
 	}
-	if ttl != 0 || len(headers) > 0 {
-		c.Note, err = c.note(t, ttl, headers)
+	if common.TTL != 0 || len(common.Headers) > 0 {
+		c.Note, err = c.note(t, common.TTL, common.Headers)
 	}
 	return c, err
+}
+
+// unknown refuses what is no message.
+func unknown(none bool) error {
+	if none {
+		return Invalid("Message", "nil", "a RangeMerge, a Priority or a FixedTime")
+	}
+	return Invalid("Message", "a pointer", "a RangeMerge, a Priority or a FixedTime, by value")
+}
+
+// Make is the message of a kind that has such a value, as Open has it. It checks nothing.
+func Make(k message.Kind, c message.Common, value int64, fromNow bool, ceiling int64) message.Message {
+	var m message.Message
+	switch span := time.Duration(value) * time.Millisecond; k {
+	case message.KindRangeMerge:
+		m = message.RangeMerge{Range: span, Extend: ceiling != 0, Ceiling: time.Duration(ceiling) * time.Millisecond}
+	case message.KindPriority:
+		m = message.Priority{Priority: value}
+	case message.KindFixedTime:
+		if fromNow {
+			m = message.FixedTime{In: span}
+		} else {
+			m = message.FixedTime{At: time.UnixMilli(value)}
+		}
+	}
+	return message.With(m, c)
 }
 
 // Past reports whether the message has a time that is over at now, the time of
