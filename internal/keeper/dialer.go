@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/zxid"
+	"github.com/slotmq/go-rmq/internal/keeper/zxid"
 )
 
 // dialer makes the connections of one session. Once it is cut, nothing is sent any

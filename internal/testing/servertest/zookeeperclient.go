@@ -10,8 +10,8 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/slotmq/go-rmq/internal/keeper/zxid"
 	"github.com/slotmq/go-rmq/internal/testing/await"
-	"github.com/slotmq/go-rmq/internal/zxid"
 )
 
 // silent is a zk.Logger: tests take servers away on purpose.

@@ -16,6 +16,6 @@
 //
 // On a new connection the library sends it with its watches, and reads it for that without a lock while answers change
 // it. An answer that came before the watches were sent would hide from them what has happened since the last connection.
-// So internal/zxid takes the number out of each answer, and sends the one of the connection before. The clients of the
+// So this package takes the number out of each answer, and sends the one of the connection before. The clients of the
 // tests use it, too.
 package zxid

@@ -14,9 +14,9 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/slotmq/go-rmq/internal/keeper/zxid"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/internal/zxid"
 )
 
 // packet has its length before it.
