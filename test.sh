@@ -113,7 +113,7 @@ others=$(go list work | grep -vxF -e "$alone")
 # Most tests wait for servers most of their time, so many of them run at once. The long
 # packages come first, so that none of them is left to run alone.
 together="-p 3 -parallel 4 -timeout 20m"
-long="server/journaltest internal/testing/system/faults consumer inspector internal/commands rmq examples internal/testing/system/fleets internal/testing/system/kills internal/keeper server/gatewaytest server/cmd/rmqd internal/testing/servertest"
+long="server/journaltest internal/testing/system/faults consumer inspector internal/commands rmq examples internal/testing/system/fleets internal/testing/system/kills internal/keeper internal/keeper/session server/gatewaytest server/cmd/rmqd internal/testing/servertest"
 long=$(go list $(printf './%s ' $long))
 if [ "${1-}" = -night ]; then
 	export RMQ_NIGHT=1

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/slotmq/go-rmq/internal/keeper/session"
 	"github.com/slotmq/go-rmq/internal/wait"
 )
 
@@ -60,7 +61,7 @@ func (d *doubt) wait(ctx context.Context) bool {
 			case known && left <= 0 && now.Sub(d.first) >= timeout/2:
 				return true
 			case known && left > 0:
-				pause = min(timeout/beats, left)
+				pause = min(timeout/session.Beats, left)
 			default: // an outage for all, as it seems: they all ask
 				pause = timeout / 4
 			}
@@ -88,22 +89,17 @@ func (d *doubt) look(ctx context.Context, timeout time.Duration) {
 	}
 }
 
-// Alone is closed when this worker has had no answer for two session timeouts while others
-// had. See Worker.Quiet.
-func (m *Member) Alone() <-chan struct{} { return m.alone }
-
-// Timeout is that of the session, as ZooKeeper has granted it.
-func (m *Member) Timeout() time.Duration { return m.session.timeout() }
-
-func (m *Member) watchAlone() {
-	d := doubt{others: m, quiet: m.worker.Quiet, timeout: m.session.timeout}
-	if d.wait(m.ctx) {
-		close(m.alone)
-	}
+// peers are the other workers, as ZooKeeper has them.
+type peers struct {
+	session *session.Session
+	pulse   *session.Pulse
+	tree    tree
+	id      string // of this worker
+	topics  []Topic
 }
 
-func (m *Member) mark(ctx context.Context) (int64, error) {
-	stat, err := m.session.set(ctx, m.tree.owned(m.id), m.holdings.encode(), -1)
+func (p *peers) mark(ctx context.Context) (int64, error) {
+	stat, err := p.pulse.Write(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -115,18 +111,18 @@ const askedAtOnce = 32
 
 // answered asks those that have a topic in common with this worker. Zxids count all writes in
 // ZooKeeper, so no clock decides what is newer.
-func (m *Member) answered(ctx context.Context, mark int64, quiet time.Duration) (bool, error) {
-	ids, err := m.session.children(ctx, m.tree.owners())
+func (p *peers) answered(ctx context.Context, mark int64, quiet time.Duration) (bool, error) {
+	ids, err := p.session.Children(ctx, p.tree.owners())
 	if err != nil {
 		return false, err
 	}
 	rand.Shuffle(len(ids), func(i, k int) { ids[i], ids[k] = ids[k], ids[i] })
 	for _, id := range ids[:min(len(ids), askedAtOnce)] {
-		path := m.tree.owners() + "/" + id
-		if path == m.tree.owned(m.id) {
+		path := p.tree.owners() + "/" + id
+		if path == p.tree.owned(p.id) {
 			continue
 		}
-		data, stat, err := m.session.get(ctx, path)
+		data, stat, err := p.session.Get(ctx, path)
 		if errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrNoAuth) { // gone since, or with another password
 			continue
 		}
@@ -134,7 +130,7 @@ func (m *Member) answered(ctx context.Context, mark int64, quiet time.Duration) 
 			return false, err
 		}
 		var n ownedNode
-		if stat.Mzxid > mark && json.Unmarshal(data, &n) == nil && m.sharesTopic(n) &&
+		if stat.Mzxid > mark && json.Unmarshal(data, &n) == nil && p.shareTopic(n) &&
 			n.Quiet != nil && *n.Quiet <= quiet.Milliseconds() {
 			return true, nil
 		}
@@ -142,9 +138,9 @@ func (m *Member) answered(ctx context.Context, mark int64, quiet time.Duration) 
 	return false, nil
 }
 
-// sharesTopic reports whether another worker has a topic in common with this one.
-func (m *Member) sharesTopic(n ownedNode) bool {
-	for _, t := range m.worker.Topics {
+// shareTopic reports whether another worker has a topic in common with this one.
+func (p *peers) shareTopic(n ownedNode) bool {
+	for _, t := range p.topics {
 		if _, has := n.Topics[t.Name]; has {
 			return true
 		}

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/keeper/session"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 )
 
@@ -35,7 +36,7 @@ func (n *neighbours) answered(_ context.Context, mark int64, quiet time.Duration
 	if n.broken != nil && n.broken(time.Now()) {
 		return false, errBrokenForTest
 	}
-	beat, answer := n.timeout/beats, n.timeout/4
+	beat, answer := n.timeout/session.Beats, n.timeout/4
 	wrote := time.Since(n.begun).Truncate(beat)
 	if wrote.Nanoseconds() < mark {
 		return false, nil
@@ -132,9 +133,10 @@ func TestWhoHasAnswers(t *testing.T) {
 		return m
 	}
 	doubting := in(quiet(time.Hour), orders)
+	others := &peers{session: doubting.session, pulse: doubting.pulse, tree: doubting.tree, id: doubting.id, topics: []Topic{orders}}
 	mark := func() int64 {
 		t.Helper()
-		at, err := doubting.mark(await.Context(t))
+		at, err := others.mark(await.Context(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,13 +144,13 @@ func TestWhoHasAnswers(t *testing.T) {
 	}
 	want := func(what string, from int64, most time.Duration, is bool) {
 		t.Helper()
-		if got, err := doubting.answered(await.Context(t), from, most); err != nil || got != is {
+		if got, err := others.answered(await.Context(t), from, most); err != nil || got != is {
 			t.Errorf("%s: others have answers: %t, %v", what, got, err)
 		}
 	}
 	write := func(m *Member) {
 		t.Helper()
-		if err := m.write(await.Context(t)); err != nil {
+		if _, err := m.pulse.Write(await.Context(t)); err != nil {
 			t.Fatal(err)
 		}
 	}

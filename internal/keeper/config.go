@@ -3,11 +3,16 @@ package keeper
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/slotmq/go-rmq/internal/keeper/session"
 )
 
 // Config of a Keeper. slots.ZooKeeperConfig says what the fields mean.
@@ -100,8 +105,19 @@ func notInPath(r rune) bool {
 	return r < ' ' || 0x7f <= r && r <= 0x9f || r >= 0xd800 && r <= 0xf8ff || r >= 0xfff0
 }
 
-// bound is how long a session may take to open, and once more a worker to register.
-func (c Config) bound(ctx context.Context) (context.Context, context.CancelFunc) {
-	d := max(c.SessionTimeout, 5*time.Second)
-	return context.WithTimeoutCause(ctx, d, fmt.Errorf("gave up after %v", d))
+// session is what a session needs to know.
+func (c Config) session() session.Config {
+	return session.Config{Servers: c.Servers, Timeout: c.SessionTimeout, Auth: c.Auth, TLS: c.TLS, Dialer: c.Dialer}
+}
+
+// explain adds what you can do about an error.
+func (c Config) explain(err error) error {
+	switch user, _, _ := strings.Cut(c.Auth, ":"); {
+	case !errors.Is(err, zk.ErrNoAuth) && !errors.Is(err, zk.ErrAuthFailed):
+		return err
+	case user == "":
+		return fmt.Errorf("%w: its ACL does not let all users do that; see ZooKeeperConfig.Auth", err)
+	default:
+		return fmt.Errorf("%w: its ACL does not let %q do that, or ZooKeeperConfig.Auth has another password", err, user)
+	}
 }

@@ -7,9 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slotmq/go-rmq/message"
-
 	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/message"
 )
 
 func TestValidate(t *testing.T) {
@@ -77,29 +76,6 @@ func TestValidate(t *testing.T) {
 	if c := New(good).cfg; c.SessionTimeout != 10*time.Second || c.Root != "/rmq" || c.Weight != 1 || c.Dialer == nil {
 		t.Errorf("defaults: %+v", c)
 	}
-}
-
-func TestHostsAreTriedInTurn(t *testing.T) {
-	t.Parallel()
-	var h hosts
-	if err := h.Init([]string{"a", "b"}); err != nil || h.Len() != 2 {
-		t.Fatal(err)
-	}
-	next := func(server string, wait bool) {
-		t.Helper()
-		if s, w := h.Next(); s != server || w != wait {
-			t.Errorf("%s, wait %v; want %s, %v", s, w, server, wait)
-		}
-	}
-	next("a", false)
-	next("b", false)
-	next("a", true) // nobody was there: not at once again
-	h.Connected()
-	next("b", false)
-	next("a", false)
-	next("b", true)
-	next("a", false)
-	next("b", true)
 }
 
 func TestReservedNamespaces(t *testing.T) {

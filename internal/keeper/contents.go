@@ -20,10 +20,6 @@ const layout = 1
 // format is that of a single node's contents, its "v".
 const format = 1
 
-// errVersion is of a node that a newer program wrote: its contents must not be
-// guessed, and not be written over.
-var errVersion = errors.New("written by a newer version of RMQ")
-
 // noWorker stands in the map for a slot without a worker.
 const noWorker = math.MaxUint16
 
@@ -34,7 +30,7 @@ type layoutNode struct {
 }
 
 // madeAgain is the contents of meta after a person has made it again, since it was
-// deleted. See Member.recall.
+// deleted. See definitions.again.
 type madeAgain struct {
 	layoutNode
 	Again bool `json:"again"`

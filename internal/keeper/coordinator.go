@@ -9,19 +9,18 @@ import (
 
 	"github.com/go-zookeeper/zk"
 	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/keeper/session"
 )
 
-// coordinator assigns the slots of all topics to the workers. The members elect one of
-// them; it need not handle a topic itself to assign its slots.
+// coordinator assigns the slots of all topics to the workers, for one time in office: it trusts
+// nothing from an earlier one. It need not handle a topic itself to assign its slots.
 type coordinator struct {
-	s       *session
+	session *session.Session
 	tree    tree
-	id      string
 	log     *zap.Logger
-	since   time.Time // of the member
 	recheck time.Duration
 	delays  delays
-	spread  time.Duration
 
 	office <-chan zk.Event // fires when the office was taken away; nil when it has
 	fleet  fleet
@@ -29,11 +28,9 @@ type coordinator struct {
 	delay  delay
 }
 
-// lead assigns slots until the office is lost, or there is an error. It trusts nothing
-// from an earlier time in office.
+// lead assigns slots until the office is lost, or there is an error.
 func (c *coordinator) lead(ctx context.Context) error {
-	c.office, c.fleet, c.topics, c.delay = nil, fleet{}, map[string]*shares{}, delay{}
-	back, stop := c.s.reconnected()
+	back, stop := c.session.Reconnected()
 	defer stop()
 	again := time.NewTicker(c.recheck)
 	defer again.Stop()
@@ -48,10 +45,10 @@ func (c *coordinator) lead(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if newcomers, err := c.fleet.readWrites(ctx, c.s, c.tree, c.topics, now, c.log); err != nil {
+		if newcomers, err := c.fleet.readWrites(ctx, c.session, c.tree, c.topics, now, c.log); err != nil {
 			return err
 		} else if newcomers {
-			listen.Reset(c.s.timeout() / beats / 2)
+			listen.Reset(c.session.Timeout() / session.Beats / 2)
 		}
 		plans, urgent := c.plan(now)
 		switch {
@@ -78,7 +75,7 @@ func (c *coordinator) lead(ctx context.Context) error {
 			all = true
 		case <-again.C:
 			all = true
-		case <-c.s.over():
+		case <-c.session.Context().Done():
 			return errOver
 		case <-ctx.Done():
 			return errOver
@@ -95,7 +92,7 @@ func (c *coordinator) refresh(ctx context.Context, all bool) (changed bool, err 
 		}
 	}
 	if all || c.fleet.watch == nil {
-		if changed, err = c.fleet.refresh(ctx, c.s, c.tree, c.log); err != nil {
+		if changed, err = c.fleet.refresh(ctx, c.session, c.tree, c.log); err != nil {
 			return false, err
 		}
 	}
@@ -108,7 +105,7 @@ func (c *coordinator) refresh(ctx context.Context, all bool) (changed bool, err 
 		if (h.known || h.broken) && !all {
 			continue
 		}
-		if err := c.judge(h, h.read(ctx, c.s, c.tree)); err != nil {
+		if err := c.judge(h, h.read(ctx, c.session, c.tree)); err != nil {
 			return false, err
 		}
 	}
@@ -120,11 +117,11 @@ func (c *coordinator) inOffice(ctx context.Context) (err error) {
 	var there bool
 	var stat *zk.Stat
 	if c.office == nil {
-		there, stat, c.office, err = c.s.existsW(ctx, c.tree.coordinator())
+		there, stat, c.office, err = c.session.ExistsW(ctx, c.tree.coordinator())
 	} else {
-		there, stat, err = c.s.exists(ctx, c.tree.coordinator())
+		there, stat, err = c.session.Exists(ctx, c.tree.coordinator())
 	}
-	if err == nil && (!there || stat.EphemeralOwner != c.s.id()) {
+	if err == nil && (!there || stat.EphemeralOwner != c.session.ID()) {
 		return errNotMine
 	}
 	return err
@@ -144,7 +141,7 @@ func (c *coordinator) plan(now time.Time) (plans map[string][]string, urgent boo
 	plans = map[string][]string{}
 	for topic := range c.fleet.topics() {
 		h := c.topics[topic]
-		owners, soon := h.plan(c.fleet.admitted(topic, h.last.owners, c.s.timeout(), now))
+		owners, soon := h.plan(c.fleet.admitted(topic, h.last.owners, c.session.Timeout(), now))
 		if owners != nil {
 			plans[topic] = owners
 		}
@@ -156,7 +153,7 @@ func (c *coordinator) plan(now time.Time) (plans map[string][]string, urgent boo
 func (c *coordinator) write(ctx context.Context, plans map[string][]string) error {
 	for _, topic := range slices.Sorted(maps.Keys(plans)) {
 		h := c.topics[topic]
-		moved, err := h.write(ctx, c.s, c.tree, plans[topic])
+		moved, err := h.write(ctx, c.session, c.tree, plans[topic])
 		if err = c.judge(h, err); err != nil {
 			return err
 		}

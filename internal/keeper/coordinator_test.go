@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/slotmq/go-rmq/internal/keeper/session"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
@@ -131,25 +132,21 @@ func (p *place) leader(t *testing.T, not ...string) (id string, session int64) {
 	return id, session
 }
 
-// candidate stands for election and is no worker.
-type candidate struct {
-	*coordinator
+// contender stands for election and is no worker.
+type contender struct {
+	*candidate
 	logs *observer.ObservedLogs
 	stop func() // ends it, but not its session
 }
 
-func (p *place) candidate(t *testing.T, id string, change ...func(*coordinator)) *candidate {
+func (p *place) candidate(t *testing.T, id string, change ...func(*candidate)) *contender {
 	t.Helper()
-	s, err := open(await.Context(t), config("/", long, p.srv.Servers()...).withDefaults())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p.stands(t, s, id, change...)
+	return p.stands(t, opened(t, config("/", long, p.srv.Servers()...)), id, change...)
 }
 
-func (p *place) stands(t *testing.T, s *session, id string, change ...func(*coordinator)) *candidate {
+func (p *place) stands(t *testing.T, s *session.Session, id string, change ...func(*candidate)) *contender {
 	core, logs := observer.New(zap.InfoLevel)
-	c := &coordinator{s: s, tree: p.tree, id: id, log: zap.New(core), recheck: recheck, delays: usualDelays, spread: usualSpread}
+	c := &candidate{session: s, tree: p.tree, id: id, log: zap.New(core), recheck: recheck, delays: usualDelays, spread: usualSpread}
 	for _, f := range change {
 		f(c)
 	}
@@ -162,18 +159,18 @@ func (p *place) stands(t *testing.T, s *session, id string, change ...func(*coor
 	}
 	t.Cleanup(func() {
 		stop()
-		s.abandon()
+		s.Abandon()
 	})
-	return &candidate{c, logs, stop}
+	return &contender{c, logs, stop}
 }
 
-func (c *candidate) said(message string) int { return c.logs.FilterMessage(message).Len() }
+func (c *contender) said(message string) int { return c.logs.FilterMessage(message).Len() }
 
 // hour keeps slots from being shared out only because somebody came.
-func hour(c *coordinator) { c.delays.even, c.delays.most = time.Hour, time.Hour }
+func hour(c *candidate) { c.delays.even, c.delays.most = time.Hour, time.Hour }
 
 // often makes it look at everything again all the time.
-func often(c *coordinator) { c.recheck = 100 * time.Millisecond }
+func often(c *candidate) { c.recheck = 100 * time.Millisecond }
 
 func TestCoordinatorSharesOut(t *testing.T) {
 	t.Parallel()
@@ -187,7 +184,7 @@ func TestCoordinatorSharesOut(t *testing.T) {
 	if a.gen != 1 {
 		t.Errorf("gen is %d", a.gen)
 	}
-	if id, session := p.leader(t); id != "c" || session != c.s.id() {
+	if id, session := p.leader(t); id != "c" || session != c.session.ID() {
 		t.Errorf("the coordinator is %s, session %#x", id, session)
 	}
 	p.comes(t, "w4", "a/b")
@@ -211,7 +208,7 @@ func TestSuccession(t *testing.T) {
 	p := newPlace(t)
 	p.define(t, "x", 12)
 	p.comes(t, "w0", "x")
-	candidates := map[string]*candidate{}
+	candidates := map[string]*contender{}
 	for _, id := range []string{"c1", "c2", "c3", "c4"} {
 		candidates[id] = p.candidate(t, id)
 	}
@@ -234,8 +231,8 @@ func TestSuccession(t *testing.T) {
 
 	third, _ := p.leader(t)
 	vanished := candidates[third]
-	vanished.s.abandon()
-	p.srv.ExpireSession(t, vanished.s.id())
+	vanished.session.Abandon()
+	p.srv.ExpireSession(t, vanished.session.ID())
 	p.leader(t, first, second, third)
 	p.goes(t, "w1")
 	p.has(t, "x", map[string]int{"w2": 12})
@@ -281,7 +278,7 @@ func TestJoinsAreCollected(t *testing.T) {
 	p := newPlace(t)
 	p.define(t, "x", 60)
 	p.comes(t, "w1", "x")
-	p.candidate(t, "c", func(c *coordinator) { c.delays.even, c.delays.most = 6*time.Second, time.Minute })
+	p.candidate(t, "c", func(c *candidate) { c.delays.even, c.delays.most = 6*time.Second, time.Minute })
 	p.has(t, "x", map[string]int{"w1": 60})
 	for _, id := range []string{"w2", "w3", "w4", "w5", "w6"} {
 		p.comes(t, id, "x")
@@ -457,7 +454,7 @@ func TestNewerContentsMakeTheCoordinatorStepDown(t *testing.T) {
 			p.has(t, "x", map[string]int{"w1": 6, "w2": 6})
 			newer.write(p, t)
 			p.goes(t, "w2")
-			told := func(c *candidate, times int) {
+			told := func(c *contender, times int) {
 				t.Helper()
 				await.Nil(t, c.id+" steps down", func() error {
 					if n := c.said(down); n != times {
@@ -592,18 +589,14 @@ func TestCoordinatorIsCutOff(t *testing.T) {
 	p.define(t, "x", 12)
 	p.comes(t, "w1", "x")
 	p.comes(t, "w2", "x")
-	s, err := open(await.Context(t), Config{Servers: []string{proxy.Addr()}, SessionTimeout: long}.withDefaults())
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := p.stands(t, s, "c")
+	c := p.stands(t, opened(t, config("/", long, proxy.Addr())), "c")
 	p.has(t, "x", map[string]int{"w1": 6, "w2": 6})
 	proxy.Cut()
 	p.goes(t, "w1")
 	p.comes(t, "w3", "x")
 	proxy.Mend()
 	p.has(t, "x", map[string]int{"w2": 6, "w3": 6})
-	if id, session := p.leader(t); id != "c" || session != c.s.id() {
+	if id, session := p.leader(t); id != "c" || session != c.session.ID() {
 		t.Errorf("the coordinator is %s", id)
 	}
 }
@@ -651,7 +644,7 @@ func TestOustComesLate(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.create(t, p.coordinator(), []byte("by hand"), 0)
-	idle := &coordinator{s: openHere(t, "", p.srv.Servers()...), tree: p.tree, log: zap.NewNop(), spread: usualSpread}
+	idle := &candidate{session: opened(t, config("", long, p.srv.Servers()...)), tree: p.tree, log: zap.NewNop(), spread: usualSpread}
 	changed := make(chan zk.Event)
 	close(changed)
 	if err := idle.oust(await.Context(t), changed); err != nil {
@@ -668,7 +661,7 @@ func TestOustComesLate(t *testing.T) {
 	if err := late.oust(await.Context(t), nil); err != nil {
 		t.Error(err)
 	}
-	if id, session := p.leader(t); id != "c1" || session != elected.s.id() {
+	if id, session := p.leader(t); id != "c1" || session != elected.session.ID() {
 		t.Errorf("the coordinator is %s", id)
 	}
 	if n := late.logs.FilterLevelExact(zap.WarnLevel).Len(); n > 0 {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/go-zookeeper/zk"
 	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/keeper/session"
 )
 
 const (
@@ -26,32 +28,28 @@ const (
 	backOff = time.Second
 )
 
-var (
-	errNotMine = errors.New("another member is the coordinator")
-	errOver    = errors.New("the member leaves, or its session is over")
-)
-
-// newerError names the node that a newer program wrote.
-type newerError struct{ path string }
-
-func (e *newerError) Error() string { return "read " + e.path + ": " + errVersion.Error() }
-func (e *newerError) Unwrap() error { return errVersion }
-
-// coordinate takes part in the election of the coordinator, and assigns the slots while
-// this member is the coordinator, until ctx ends or the session is over. It gives the
-// office up before it returns, so that another member gets it at once.
-func (m *Member) coordinate(ctx context.Context) {
-	c := &coordinator{s: m.session, tree: m.tree, id: m.id, log: m.log, since: time.Now(), recheck: m.keeper.recheck, delays: usualDelays, spread: usualSpread}
-	c.run(ctx)
+// candidate is a member in the election of the coordinator.
+type candidate struct {
+	session *session.Session
+	tree    tree
+	id      string
+	log     *zap.Logger
+	since   time.Time // of the member
+	recheck time.Duration
+	delays  delays
+	spread  time.Duration
 }
 
-func (c *coordinator) run(ctx context.Context) {
+// run takes part in the election, and assigns the slots while this member is the coordinator,
+// until ctx ends or the session is over. It gives the office up before it returns, so that
+// another member gets it at once.
+func (c *candidate) run(ctx context.Context) {
 	var warned time.Time
 	for {
 		err := c.stand(ctx)
 		if err == nil {
 			c.log.Info("coordinator was elected")
-			err = c.lead(ctx)
+			err = c.elected().lead(ctx)
 			c.resign(ctx)
 		}
 		var newer *newerError
@@ -72,56 +70,69 @@ func (c *coordinator) run(ctx context.Context) {
 	}
 }
 
+// elected is this member as the coordinator.
+func (c *candidate) elected() *coordinator {
+	return &coordinator{session: c.session, tree: c.tree, log: c.log, recheck: c.recheck, delays: c.delays, topics: map[string]*shares{}}
+}
+
 // stand returns nil when this member has become the coordinator, and waits while
 // another one is. A member that is about to leave does not stand for election: it would
 // have to be replaced soon, and no slots would be assigned in between.
-func (c *coordinator) stand(ctx context.Context) error {
+func (c *candidate) stand(ctx context.Context) error {
 	path := c.tree.coordinator()
 	for first := true; !c.ended(ctx); first = false {
-		there, stat, watch, err := c.s.existsW(ctx, path)
+		there, stat, watch, err := c.session.ExistsW(ctx, path)
 		if err != nil {
 			return err
 		}
-		for there {
-			if stat.EphemeralOwner == c.s.id() {
-				return nil // claimed before, without an answer
-			}
-			if stat.EphemeralOwner == 0 {
-				if err := c.oust(ctx, watch); err != nil {
-					return err
-				}
-				break
-			}
-			if c.wait(ctx, c.recheck, watch) || c.ended(ctx) {
-				break
-			}
-			if there, stat, err = c.s.exists(ctx, path); err != nil {
+		if there {
+			mine, gone, err := c.outlast(ctx, stat, watch)
+			if mine || err != nil {
 				return err
 			}
+			if !gone {
+				continue // it was there just now
+			}
 		}
-		if there {
-			continue // it was
-		}
-		if !first && (c.wait(ctx, c.pause(), watch) || c.ended(ctx)) {
+		if !first && (c.wait(ctx, c.pause(c.session.Timeout()), watch) || c.ended(ctx)) {
 			continue // another member was quicker
 		}
-		if leaving, _, err := c.s.exists(ctx, c.tree.leaving(c.id)); err != nil {
+		if leaving, _, err := c.session.Exists(ctx, c.tree.leaving(c.id)); err != nil {
 			return err
 		} else if leaving {
 			c.wait(ctx, c.recheck, nil)
 			continue
 		}
-		if mine, err := c.s.claim(ctx, path, []byte(c.id)); mine || err != nil {
+		if mine, err := c.session.Claim(ctx, path, []byte(c.id)); mine || err != nil {
 			return err
 		}
 	}
 	return errOver
 }
 
+// outlast waits while another member has the office, and reports whether it is this member's,
+// or nobody's. If it is neither it is to be looked at again.
+func (c *candidate) outlast(ctx context.Context, stat *zk.Stat, watch <-chan zk.Event) (mine, gone bool, err error) {
+	for there := true; there; {
+		switch {
+		case stat.EphemeralOwner == c.session.ID():
+			return true, false, nil // claimed before, without an answer
+		case stat.EphemeralOwner == 0:
+			return false, false, c.oust(ctx, watch)
+		case c.wait(ctx, c.recheck, watch) || c.ended(ctx):
+			return false, false, nil
+		}
+		if there, stat, err = c.session.Exists(ctx, c.tree.coordinator()); err != nil {
+			return false, false, err
+		}
+	}
+	return false, true, nil
+}
+
 // pause is how long this member waits until it stands for election.
-func (c *coordinator) pause() time.Duration {
+func (c *candidate) pause(timeout time.Duration) time.Duration {
 	pause := rand.N(c.spread)
-	if time.Since(c.since) < c.s.timeout() {
+	if time.Since(c.since) < timeout {
 		pause += c.spread
 	}
 	return pause
@@ -129,13 +140,13 @@ func (c *coordinator) pause() time.Duration {
 
 // oust removes a coordinator node that belongs to no session, made by a person or by a
 // tool that copies a tree: while it exists, no slots are assigned.
-func (c *coordinator) oust(ctx context.Context, watch <-chan zk.Event) error {
+func (c *candidate) oust(ctx context.Context, watch <-chan zk.Event) error {
 	path := c.tree.coordinator()
 	if c.wait(ctx, rand.N(c.spread), watch) {
 		return nil // another member was quicker
 	}
 	// Another member may have removed it since, and been elected.
-	removed, err := c.s.removeLasting(ctx, path)
+	removed, err := c.session.RemoveLasting(ctx, path)
 	if err != nil {
 		return fmt.Errorf("%w: it belongs to no worker, and keeps all slots as they are; deleteall %s in zkCli.sh repairs that", err, path)
 	}
@@ -146,25 +157,16 @@ func (c *coordinator) oust(ctx context.Context, watch <-chan zk.Event) error {
 }
 
 // resign gives the office up. Without an answer it is given up with the session.
-func (c *coordinator) resign(ctx context.Context) {
+func (c *candidate) resign(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
-	if err := c.s.removeOwn(ctx, c.tree.coordinator()); err != nil && !c.ended(ctx) {
+	if err := c.session.RemoveOwn(ctx, c.tree.coordinator()); err != nil && !c.ended(ctx) {
 		c.log.Warn("office of the coordinator was not given up", zap.Error(err))
 	}
 }
 
-// vacate gives up the office of a member whose node was deleted, if it has the office:
-// the session lives, and would keep the office from all others until its timeout. It
-// must not take long, since the loss is reported after it.
-func (m *Member) vacate() error {
-	ctx, cancel := context.WithTimeout(m.ctx, vacating)
-	defer cancel()
-	return m.session.removeOwn(ctx, m.tree.coordinator())
-}
-
 // outlive returns nil when the node that a newer program wrote is gone, or can be read.
-func (c *coordinator) outlive(ctx context.Context, path string) error {
-	data, _, watch, err := c.s.getW(ctx, path)
+func (c *candidate) outlive(ctx context.Context, path string) error {
+	data, _, watch, err := c.session.GetW(ctx, path)
 	for {
 		switch {
 		case errors.Is(err, zk.ErrNoNode):
@@ -177,16 +179,16 @@ func (c *coordinator) outlive(ctx context.Context, path string) error {
 		if fired := c.wait(ctx, c.recheck, watch); c.ended(ctx) {
 			return errOver
 		} else if fired {
-			data, _, watch, err = c.s.getW(ctx, path)
+			data, _, watch, err = c.session.GetW(ctx, path)
 		} else {
-			data, _, err = c.s.get(ctx, path)
+			data, _, err = c.session.Get(ctx, path)
 		}
 	}
 }
 
 // wait returns true when the watch fires, and false after d, or when there is nothing
 // to wait for any more.
-func (c *coordinator) wait(ctx context.Context, d time.Duration, watch <-chan zk.Event) bool {
+func (c *candidate) wait(ctx context.Context, d time.Duration, watch <-chan zk.Event) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -194,17 +196,26 @@ func (c *coordinator) wait(ctx context.Context, d time.Duration, watch <-chan zk
 		return true
 	case <-timer.C:
 	case <-ctx.Done():
-	case <-c.s.over():
+	case <-c.session.Context().Done():
 	}
 	return false
 }
 
 // ended reports whether this member has nothing to do here any more.
-func (c *coordinator) ended(ctx context.Context) bool {
+func (c *candidate) ended(ctx context.Context) bool {
 	select {
-	case <-c.s.over():
+	case <-c.session.Context().Done():
 		return true
 	default:
 		return ctx.Err() != nil
 	}
+}
+
+// vacate gives up the office of a member whose node was deleted, if it has the office:
+// the session lives, and would keep the office from all others until its timeout. It
+// must not take long, since the loss is reported after it.
+func vacate(ctx context.Context, s *session.Session, t tree) error {
+	ctx, cancel := context.WithTimeout(ctx, vacating)
+	defer cancel()
+	return s.RemoveOwn(ctx, t.coordinator())
 }

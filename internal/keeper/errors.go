@@ -18,14 +18,23 @@ func invalid(field string, value any, limit string) error {
 	return &message.InvalidError{Field: "ZooKeeperConfig." + field, Value: fmt.Sprint(value), Limit: limit}
 }
 
-// Why a session is over.
+// Why a member does not assign slots, or no more.
 var (
-	errExpired   = errors.New("ZooKeeper has ended the session")
-	errReplaced  = errors.New("ZooKeeper has given the connection another session")
-	errWedged    = errors.New("ZooKeeper answers, but not on this session's connection")
-	errClosed    = errors.New("the session was closed")
-	errAbandoned = errors.New("the session was abandoned")
+	errNotMine = errors.New("another member is the coordinator")
+	errOver    = errors.New("the member leaves, or its session is over")
 )
 
-// errNoAnswer is the error of a call whose time is over. It may be executed yet.
-var errNoAnswer = errors.New("no answer")
+// errVersion is of a node that a newer program wrote: its contents must not be
+// guessed, and not be written over.
+var errVersion = errors.New("written by a newer version of RMQ")
+
+// newerError names the node that a newer program wrote.
+type newerError struct{ path string }
+
+func (e *newerError) Error() string { return "read " + e.path + ": " + errVersion.Error() }
+func (e *newerError) Unwrap() error { return errVersion }
+
+// errBroken is of a topic that cannot be shared out until a person has acted.
+var errBroken = errors.New("topic is not shared out")
+
+func broken(err error) error { return fmt.Errorf("%w: %w", errBroken, err) }

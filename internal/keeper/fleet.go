@@ -8,6 +8,8 @@ import (
 
 	"github.com/go-zookeeper/zk"
 	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/keeper/session"
 )
 
 // fleet is what the coordinator knows of the workers. A worker's node never changes, and
@@ -22,12 +24,12 @@ type fleet struct {
 
 // refresh updates the fleet, and reports whether it has changed. If there is a watch
 // already it leaves no second one.
-func (f *fleet) refresh(ctx context.Context, s *session, t tree, log *zap.Logger) (changed bool, err error) {
+func (f *fleet) refresh(ctx context.Context, s *session.Session, t tree, log *zap.Logger) (changed bool, err error) {
 	var children []string
 	if f.watch == nil {
-		children, f.watch, err = s.childrenW(ctx, t.workers())
+		children, f.watch, err = s.ChildrenW(ctx, t.workers())
 	} else {
-		children, err = s.children(ctx, t.workers())
+		children, err = s.Children(ctx, t.workers())
 	}
 	if err != nil {
 		return false, err
@@ -72,8 +74,8 @@ func (f *fleet) refresh(ctx context.Context, s *session, t tree, log *zap.Logger
 
 // readWorker reads a worker's node. A node that is damaged, that we may not read, or that
 // belongs to no session, is a worker without topics.
-func readWorker(ctx context.Context, s *session, path string, l *life, log *zap.Logger) (workerNode, error) {
-	data, stat, err := s.get(ctx, path)
+func readWorker(ctx context.Context, s *session.Session, path string, l *life, log *zap.Logger) (workerNode, error) {
+	data, stat, err := s.Get(ctx, path)
 	if errors.Is(err, zk.ErrNoAuth) {
 		log.Error("worker gets no slots: its node may not be read, as with another ZooKeeperConfig.Auth", zap.String("path", path), zap.Error(err))
 		return workerNode{}, nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/slotmq/go-rmq/internal/keeper/session"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
@@ -85,28 +86,46 @@ func join(t *testing.T, k *Keeper, w Worker) *Member {
 	return m
 }
 
-// unhurried is a member that takes its session's timeout for a day: its next beat comes in three
-// hours, and a call waits for its answer for eight. What it learns meanwhile, a watch has told it.
-func unhurried(t *testing.T, k *Keeper, w Worker) *Member {
+// opened is a session that is left with the test.
+func opened(t *testing.T, cfg Config) *session.Session {
 	t.Helper()
-	ctx := await.Context(t)
-	s, err := open(ctx, k.cfg)
+	s, err := session.Open(await.Context(t), New(cfg).cfg.session())
 	must.Do(t, err)
-	m := newMember(k, w, s)
-	t.Cleanup(m.Abandon)
-	must.Do(t, insist(ctx, func() error { return m.register(ctx) }))
-	s.mu.Lock()
-	s.granted = 24 * time.Hour
-	s.mu.Unlock()
-	must.Do(t, m.start(ctx))
+	t.Cleanup(s.Abandon) // does nothing after Close
+	return s
+}
+
+// patient is a server of the test's own that grants sessions of an hour.
+func patient(t *testing.T) *servertest.ZooKeeperServer {
+	return servertest.ZooKeeper(t, "maxSessionTimeout=3600000")
+}
+
+// unhurried is a member with a session of an hour, and has beaten once: the next time is in seven
+// minutes, and a call waits for its answer for twenty. What it learns meanwhile, a watch has told it.
+func unhurried(t *testing.T, servers ...string) *Member {
+	t.Helper()
+	m := join(t, New(config("/rmq", time.Hour, servers...)), worker())
+	if m.Timeout() != time.Hour {
+		t.Fatalf("granted %v", m.Timeout())
+	}
 	await.Nil(t, "the first beat", func() error {
-		_, stat, err := s.exists(ctx, m.tree.owned(m.ID()))
+		_, stat, err := m.session.Exists(await.Context(t), m.tree.owned(m.ID()))
 		if err == nil && stat.Version == 0 {
 			err = errors.New("it has not written yet")
 		}
 		return err
 	})
 	return m
+}
+
+// behind is a member behind a proxy, on a server that is shared, and a witness.
+func behind(t *testing.T, timeout time.Duration, onOutage uint8) (*Member, *servertest.Proxy, *zk.Conn) {
+	t.Helper()
+	srv := servertest.SharedZooKeeper(t)
+	proxy := servertest.NewProxy(t, srv.Addr())
+	cfg := config(srv.Chroot(t), timeout, proxy.Addr())
+	cfg.OnOutage = onOutage
+	return join(t, New(cfg), worker()), proxy, srv.Client(t, long)
 }
 
 // there tells whether a node exists.
@@ -185,16 +204,12 @@ func lives(t *testing.T, m *Member) {
 	}
 }
 
-// confirms waits until ZooKeeper has answered a request made from now on.
+// confirms waits until ZooKeeper has decided on a write that is made from now on.
 func confirms(t *testing.T, m *Member) {
 	t.Helper()
-	begun := time.Now()
 	await.Nil(t, "a sign of life", func() error {
 		lives(t, m)
-		if !m.session.answered().After(begun) {
-			return errors.New("not confirmed")
-		}
-		return nil
+		return m.pulse.Barrier(await.Context(t))
 	})
 }
 
@@ -205,9 +220,9 @@ type request struct {
 }
 
 const (
-	opExists = 3
-	opSet    = 5
-	opSync   = 9
+	opExists     = 3
+	opSet        = 5
+	opSetWatches = 101
 )
 
 // requests are those in one piece. Each has its length, a number, its kind, and mostly a

@@ -147,7 +147,7 @@ func TestNoHerd(t *testing.T) {
 	changed("one leaves", map[string]int{"x": all, "y": all/2 + 1, "z": all/2 - 1}, "x", "z")
 
 	leaver.Close() // which nobody is to notice
-	p.srv.ExpireSession(t, newcomer.session.id())
+	p.srv.ExpireSession(t, newcomer.session.ID())
 	changed("one vanishes", map[string]int{"x": all - 1, "y": all / 2, "z": all/2 - 1}, "x", "y")
 
 	(&place{tree: p.tree, conn: crowds[0].conn}).goes(t, "s000")

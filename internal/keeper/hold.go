@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -9,19 +10,22 @@ import (
 
 	"github.com/go-zookeeper/zk"
 	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/keeper/session"
 )
 
-// holdings are the slots that a worker has, for people to see.
+// holdings are the slots that a worker really has, for people to see.
 type holdings struct {
+	quiet func() time.Duration // see Worker; nil: it does not say
+
 	mu      sync.Mutex
 	topics  map[string][]int
 	since   time.Time
 	changed chan struct{}
-	quiet   func() time.Duration // see Worker; nil: it does not say
 }
 
-func (h *holdings) init(quiet func() time.Duration) {
-	h.topics, h.since, h.changed, h.quiet = map[string][]int{}, time.Now(), make(chan struct{}, 1), quiet
+func newHoldings(quiet func() time.Duration) *holdings {
+	return &holdings{quiet: quiet, topics: map[string][]int{}, since: time.Now(), changed: make(chan struct{}, 1)}
 }
 
 // encode is the contents of owned/{id}.
@@ -40,9 +44,8 @@ func (h *holdings) encode() []byte {
 	return data
 }
 
-// Show notes the slots of a topic that the worker really has, for people to see.
-func (m *Member) Show(topic string, slots []int) {
-	h := &m.holdings
+// show notes the slots of a topic.
+func (h *holdings) show(topic string, slots []int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	held := slices.Clone(slots)
@@ -60,35 +63,43 @@ func (m *Member) Show(topic string, slots []int) {
 // debounce keeps a rolling deploy from being a write for each slot that moves.
 const debounce = time.Second
 
-// publishHoldings writes what the worker holds within a second after it has changed, for
+// publisher writes what the worker holds within a second after it has changed, for
 // people to see.
-func (m *Member) publishHoldings() {
+type publisher struct {
+	holdings *holdings
+	pulse    *session.Pulse
+	again    func() time.Duration // how long it waits after an error
+	explain  func(error) error
+	log      *zap.Logger
+}
+
+func (p *publisher) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	<-timer.C
 	due, warned := false, false
 	for {
 		select {
-		case <-m.holdings.changed:
+		case <-p.holdings.changed:
 			if !due { // otherwise a change each second would put it off for ever
 				due = true
 				timer.Reset(debounce)
 			}
 		case <-timer.C:
 			due = false
-			switch err := m.write(m.ctx); {
-			case err == nil || m.ctx.Err() != nil:
+			switch _, err := p.pulse.Write(ctx); {
+			case err == nil || ctx.Err() != nil:
 			case errors.Is(err, zk.ErrNoAuth):
 				if !warned {
-					m.log.Warn("people cannot see what the worker holds: its node may not be written", zap.Error(m.keeper.cfg.explain(err)))
+					p.log.Warn("people cannot see what the worker holds: its node may not be written", zap.Error(p.explain(err)))
 				}
 				warned = true
 			default:
-				m.log.Debug("what the worker holds is not written down yet", zap.Error(err))
+				p.log.Debug("what the worker holds is not written down yet", zap.Error(err))
 				due = true
-				timer.Reset(m.session.answerTimeout())
+				timer.Reset(p.again())
 			}
-		case <-m.ctx.Done():
+		case <-ctx.Done():
 			return
 		}
 	}

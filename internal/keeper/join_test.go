@@ -42,7 +42,7 @@ func TestJoinRegisters(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	for _, path := range []string{tr.worker(m.ID()), tr.owned(m.ID())} {
-		if there, stat, err := conn.Exists(path); !there || stat.EphemeralOwner != m.session.id() || err != nil {
+		if there, stat, err := conn.Exists(path); !there || stat.EphemeralOwner != m.session.ID() || err != nil {
 			t.Errorf("%s: %v, %v", path, there, err)
 		}
 	}
@@ -68,11 +68,7 @@ func TestIDsAreNeverUsedAgain(t *testing.T) {
 		t.Errorf("%q", ids)
 	}
 	// Also of one session the id could not be guessed.
-	s, err := open(await.Context(t), k.cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.close()
+	s := opened(t, cfg)
 	if one, other := newMember(k, worker(), s), newMember(k, worker(), s); one.id == other.id {
 		t.Errorf("twice %s", one.id)
 	}
@@ -359,16 +355,13 @@ func TestRootOfTheWholeServer(t *testing.T) {
 	const granted = 20 * time.Second
 	srv := servertest.ZooKeeper(t, "maxSessionTimeout=20000")
 	m := join(t, New(config("/", long, srv.Addr())), worker())
-	if got := m.session.timeout(); got != granted {
+	if got := m.Timeout(); got != granted {
 		t.Errorf("timeout %v", got)
-	}
-	if call, dial := m.session.answerTimeout(), m.session.dialer.connectTimeout(); call != granted/3 || dial != call {
-		t.Errorf("waits %v for an answer, %v for a connection", call, dial)
 	}
 	if left := time.Until(m.Until()); left > granted*2/3 {
 		t.Errorf("work may be begun for %v", left)
 	}
-	if left := time.Until(m.session.deadline()); left > granted-granted/10 {
+	if left := time.Until(m.Deadline()); left > granted-granted/10 {
 		t.Errorf("the deadline is in %v", left)
 	}
 	if !there(t, srv.Client(t, granted), "/workers/"+m.ID()) {

@@ -2,17 +2,14 @@ package keeper
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/go-zookeeper/zk"
 	"go.uber.org/zap"
 
+	"github.com/slotmq/go-rmq/internal/keeper/session"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -84,38 +81,14 @@ func (k *Keeper) Validate(namespace string) error {
 	return nil
 }
 
-// Join opens a session, compares the topics' definitions, registers the worker,
-// and returns when Own was called once for every topic that has an assignment.
-// A difference of definitions is ErrConflict, at the first time.
-func (k *Keeper) Join(ctx context.Context, w Worker) (*Member, error) {
-	if err := k.Validate(w.Namespace); err != nil {
-		return nil, err
-	}
-	s, err := open(ctx, k.cfg)
+// visit calls f with a session of its own, which no worker notices.
+func (k *Keeper) visit(ctx context.Context, f func(context.Context, *session.Session) error) error {
+	s, err := session.Open(ctx, k.cfg.session())
 	if err != nil {
-		return nil, err
-	}
-	m := newMember(k, w, s)
-	ctx, cancel := k.cfg.bound(ctx)
-	defer cancel()
-	if err = insist(ctx, func() error { return m.register(ctx) }); err == nil {
-		err = m.start(ctx)
-	}
-	if err != nil {
-		m.CloseIn(ctx)
-		return nil, k.cfg.explain(err)
-	}
-	return m, nil
-}
-
-// explain adds what you can do about an error.
-func (c Config) explain(err error) error {
-	switch user, _, _ := strings.Cut(c.Auth, ":"); {
-	case !errors.Is(err, zk.ErrNoAuth) && !errors.Is(err, zk.ErrAuthFailed):
 		return err
-	case user == "":
-		return fmt.Errorf("%w: its ACL does not let all users do that; see ZooKeeperConfig.Auth", err)
-	default:
-		return fmt.Errorf("%w: its ACL does not let %q do that, or ZooKeeperConfig.Auth has another password", err, user)
 	}
+	defer s.Close()
+	ctx, cancel := s.Bound(ctx)
+	defer cancel()
+	return k.cfg.explain(f(ctx, s))
 }

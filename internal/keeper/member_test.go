@@ -1,12 +1,14 @@
 package keeper
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,6 +18,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
@@ -106,8 +109,9 @@ func TestAbandon(t *testing.T) {
 
 func TestHold(t *testing.T) {
 	t.Parallel()
-	cfg, conn := shared(t)
-	m := unhurried(t, New(cfg), worker()) // a beat would write, too
+	srv := patient(t)
+	conn := srv.Client(t, long)
+	m := unhurried(t, srv.Addr()) // a beat would write, too
 	path := m.tree.owned(m.ID())
 	begun := time.Now()
 	m.Show("orders", []int{7, 12, 0, 1, 2})
@@ -134,7 +138,7 @@ func TestHold(t *testing.T) {
 	begun = time.Now()
 	for i := range changes {
 		m.Show("orders", []int{i})
-		if _, _, err := m.session.exists(await.Context(t), path); err != nil {
+		if _, _, err := m.session.Exists(await.Context(t), path); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -258,44 +262,237 @@ func TestRecheck(t *testing.T) {
 // A watch may miss an event: when the connection breaks at the wrong moment, for example.
 func TestMissedEvent(t *testing.T) {
 	t.Parallel()
-	for how, recheck := range map[string]time.Duration{"after a while": time.Second, "with the connection": time.Hour} {
-		t.Run(how, func(t *testing.T) {
-			t.Parallel()
-			srv := servertest.SharedZooKeeper(t)
-			proxy := servertest.NewProxy(t, srv.Addr())
-			conn := srv.Client(t, long)
-			k := New(config(srv.Chroot(t), long, proxy.Addr()))
-			k.recheck = recheck
-			s, err := open(await.Context(t), k.cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer s.close()
-			got := newTold()
-			w := worker()
-			w.Own = got.own
-			m := newMember(k, w, s)
-			if err := m.register(await.Context(t)); err != nil {
-				t.Fatal(err)
-			}
-			read := make(chan struct{})
-			m.running.Go(func() { m.follow(orders, sync.OnceFunc(func() { close(read) })) })
-			defer m.running.Wait()
-			defer m.stop()
-			await.Signal(t, "the assignment is read", read)
-
+	missed := func(t *testing.T, recheck time.Duration, miss func(m *Member, proxy *servertest.Proxy, assign func())) {
+		t.Parallel()
+		srv := servertest.SharedZooKeeper(t)
+		proxy, conn := servertest.NewProxy(t, srv.Addr()), srv.Client(t, long)
+		k := New(config(srv.Chroot(t), long, proxy.Addr()))
+		k.recheck = recheck
+		reign(t, conn, k.cfg.Root)
+		got := newTold()
+		w := worker()
+		w.Own = got.own
+		m := join(t, k, w)
+		miss(m, proxy, func() { assignTo(t, conn, m.tree, 1, m.ID()) })
+		got.await(t, "orders", allSlots())
+	}
+	t.Run("after a while", func(t *testing.T) {
+		missed(t, time.Second, func(m *Member, proxy *servertest.Proxy, assign func()) {
 			proxy.DropReplies(true)
-			assignTo(t, conn, m.tree, 1, m.ID())
+			assign()
 			ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 			defer cancel()
-			if _, _, err := s.exists(ctx, "/"); err == nil { // whose answer would come after the event
+			if _, _, err := m.session.Exists(ctx, "/"); err == nil { // whose answer would come after the event
 				t.Fatal("an answer came through")
 			}
 			proxy.DropReplies(false)
-			if how == "with the connection" {
-				s.onEvent(zk.Event{Type: zk.EventSession, State: zk.StateHasSession})
-			}
-			got.await(t, "orders", allSlots())
 		})
+	})
+	t.Run("with the connection", func(t *testing.T) {
+		missed(t, time.Hour, func(_ *Member, proxy *servertest.Proxy, assign func()) {
+			proxy.OnRequest(func(b []byte) bool { return !asks(b, opSetWatches) }) // so the server does not tell
+			proxy.Cut()
+			assign()
+			proxy.Mend()
+		})
+	})
+}
+
+// A session that was ended by force is noticed, and the next one is somebody else.
+func TestExpired(t *testing.T) {
+	t.Parallel()
+	for _, onOutage := range []uint8{Stop, Coast} {
+		srv := servertest.SharedZooKeeper(t)
+		cfg := config(srv.Chroot(t), long, srv.Servers()...)
+		cfg.OnOutage = onOutage
+		k := New(cfg)
+		m := join(t, k, worker())
+		srv.ExpireSession(t, m.session.ID())
+		await.Signal(t, "lost", m.Lost())
+		wantError(t, m.Err(), "ZooKeeper has ended the session")
+		if until := m.Until(); until.IsZero() || until.After(time.Now()) {
+			t.Errorf("work may be begun until %v", until)
+		}
+		wantError(t, m.Leaving(await.Context(t)), "ZooKeeper has ended the session") // it is not used
+		next := join(t, k, worker())
+		if next.ID() == m.ID() || next.session.ID() == m.session.ID() {
+			t.Errorf("%s comes after %s", next.ID(), m.ID())
+		}
+		m.Close()
+		lives(t, next)
+	}
+}
+
+func TestNodeDeletedByAnOperator(t *testing.T) {
+	t.Parallel()
+	srv := patient(t)
+	conn := srv.Client(t, long)
+	m := unhurried(t, srv.Addr())
+	path := m.tree.worker(m.ID())
+	must.Do(t, conn.Delete(path, -1))
+	await.Signal(t, "lost", m.Lost()) // it was told: it would look by itself in seven minutes
+	wantError(t, m.Err(), path+" was deleted")
+	if until := m.Until(); until.After(time.Now()) {
+		t.Errorf("work may be begun until %v", until)
+	}
+
+	m = unhurried(t, srv.Addr())
+	path = m.tree.worker(m.ID())
+	_, err := conn.Multi(&zk.DeleteRequest{Path: path, Version: -1},
+		&zk.CreateRequest{Path: path, Acl: zk.WorldACL(zk.PermAll), Flags: zk.FlagEphemeral})
+	if err != nil {
+		t.Fatal(err)
+	}
+	await.Signal(t, "lost", m.Lost())
+	wantError(t, m.Err(), path+" was replaced")
+}
+
+// An outage shorter than the session costs nothing, and what came meanwhile is read.
+func TestShortOutage(t *testing.T) {
+	t.Parallel()
+	srv := servertest.ZooKeeper(t)
+	root, witness := srv.Chroot(t), srv.Client(t, long)
+	reign(t, witness, root)
+	k := New(config(root, time.Minute, srv.Addr())) // that is short beside a restart on a busy machine
+	got := newTold()
+	w := worker()
+	w.Own = got.own
+	m := join(t, k, w)
+	id := m.session.ID()
+	srv.Kill()
+	srv.Restart(t)
+	confirms(t, m)
+	assignTo(t, srv.Client(t, long), m.tree, 1, m.ID()) // the witness need not be back
+	got.await(t, "orders", allSlots())
+	if m.session.ID() != id || m.Err() != nil {
+		t.Errorf("session %d, was %d: %v", m.session.ID(), id, m.Err())
+	}
+	for range night.Times(1, 3) { // nothing is left over of the first connection
+		srv.Stop()
+		srv.Restart(t)
+		confirms(t, m)
+	}
+}
+
+func TestAssignmentIsReadAgainAfterAnOutage(t *testing.T) {
+	t.Parallel()
+	srv := servertest.SharedZooKeeper(t)
+	proxy := servertest.NewProxy(t, srv.Addr())
+	root, witness := srv.Chroot(t), srv.Client(t, long)
+	reign(t, witness, root)
+	got := newTold()
+	w := worker()
+	w.Own = got.own
+	m := join(t, New(config(root, long, proxy.Addr())), w)
+	proxy.Cut()
+	assignTo(t, witness, m.tree, 1, m.ID())
+	proxy.Mend()
+	got.await(t, "orders", allSlots())
+	proxy.Cut()
+	assignTo(t, witness, m.tree, 2, "another")
+	proxy.Mend()
+	got.await(t, "orders", nil)
+	lives(t, m)
+}
+
+// Closing must not wait for a server that is away.
+func TestCloseWithoutAServer(t *testing.T) {
+	t.Parallel()
+	m, proxy, _ := behind(t, 6*time.Second, Stop)
+	proxy.Freeze()
+	closed := make(chan struct{})
+	go func() {
+		m.Close()
+		close(closed)
+	}()
+	await.Signal(t, "closed", closed)
+	if m.Err() != nil {
+		t.Error(m.Err())
+	}
+	proxy.Thaw()
+}
+
+// What a worker writes to may be closed to it, by a person or by a tool: then it lives all
+// the same, proves others dead, and says so once.
+func TestOwnedMayNotBeWritten(t *testing.T) {
+	t.Parallel()
+	srv := servertest.SharedZooKeeper(t)
+	proxy, conn := servertest.NewProxy(t, srv.Addr()), srv.Client(t, long)
+	cfg := config(srv.Chroot(t), 12*time.Second, proxy.Addr())
+	k := New(cfg)
+	core, logs := observer.New(zap.WarnLevel)
+	talks := worker()
+	talks.Logger = zap.New(core)
+	m, closed := join(t, k, talks), join(t, k, worker())
+	path := m.tree.owned(m.ID())
+	tries := make(chan struct{}, 1000)
+	proxy.OnRequest(func(b []byte) bool {
+		if slices.Contains(requests(b), request{opSet, path}) {
+			tries <- struct{}{}
+		}
+		return true
+	})
+	if _, err := conn.SetACL(path, zk.WorldACL(zk.PermRead), -1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.pulse.Write(await.Context(t)); !errors.Is(err, zk.ErrNoAuth) {
+		t.Fatalf("it may be written: %v", err)
+	}
+	until := m.Until()
+	closed.Close()
+	verify(t, m, closed.ID(), true)
+	said := func() int {
+		return logs.FilterMessage("people cannot see what the worker holds: its node may not be written").Len()
+	}
+	m.Show("orders", []int{1})
+	await.Nil(t, "it is said", func() error {
+		if said() == 0 {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+	m.Show("orders", []int{2})
+	for len(tries) > 0 {
+		<-tries
+	}
+	for range 3 { // of what it holds now, too, and of its beats
+		await.Signal(t, "it tries to write", tries)
+	}
+	confirms(t, m)
+	await.True(t, "what is refused is a sign of life", func() bool { return m.Until().After(until) })
+	if n := said(); n != 1 {
+		t.Errorf("it is said %d times", n)
+	}
+}
+
+// Servers that were set back to older data refuse a client that has seen newer, but
+// not a new one.
+func TestWedged(t *testing.T) {
+	t.Parallel()
+	for _, onOutage := range []uint8{Stop, Coast} {
+		m, proxy, _ := behind(t, 3*time.Second, onOutage)
+		number := binary.BigEndian.AppendUint64(nil, uint64(m.session.ID()))
+		proxy.OnRequest(func(b []byte) bool { return !bytes.Contains(b, number) })
+		proxy.Cut()
+		proxy.Mend()
+		await.Signal(t, "lost", m.Lost())
+		wantError(t, m.Err(), "ZooKeeper answers, but not on this session's connection")
+	}
+}
+
+// A worker that coasts begins work and goes on without end, while its session lives.
+func TestCoast(t *testing.T) {
+	t.Parallel()
+	m, _, _ := behind(t, long, Coast)
+	if !m.Until().IsZero() || !m.Deadline().IsZero() {
+		t.Errorf("it has until %v, and a deadline at %v", m.Until(), m.Deadline())
+	}
+	stops, _, _ := behind(t, long, Stop)
+	if until, deadline := stops.Until(), stops.Deadline(); until.IsZero() || !until.Before(deadline) {
+		t.Errorf("one that stops has until %v, and a deadline at %v", until, deadline)
+	}
+	m.Close()
+	if until := m.Until(); until.IsZero() || until.After(time.Now()) {
+		t.Errorf("closed, it has until %v", until)
 	}
 }

@@ -92,7 +92,7 @@ func TestMembersShareTheSlots(t *testing.T) {
 
 	second, _ := c.leader(t, first)
 	c.members[second].Abandon()
-	c.srv.ExpireSession(t, c.members[second].session.id())
+	c.srv.ExpireSession(t, c.members[second].session.ID())
 	delete(c.told, second)
 	c.share(t, orders, 3)
 	c.leader(t, first, second)
@@ -133,9 +133,9 @@ func TestCoordinatorWhoseNodeIsDeleted(t *testing.T) {
 // it is lost all the same, and at once: others may take its slots over.
 func TestLostBeforeTheOfficeIsGivenUp(t *testing.T) {
 	t.Parallel()
-	srv := servertest.SharedZooKeeper(t)
+	srv := patient(t)
 	proxy, witness := servertest.NewProxy(t, srv.Addr()), srv.Client(t, long)
-	m := unhurried(t, New(config(srv.Chroot(t), long, proxy.Addr())), worker())
+	m := unhurried(t, proxy.Addr())
 	office := m.tree.coordinator()
 	await.Nil(t, "it is elected", func() error {
 		_, _, err := witness.Get(office)
@@ -145,5 +145,5 @@ func TestLostBeforeTheOfficeIsGivenUp(t *testing.T) {
 		return !slices.Equal(requests(b), []request{{opExists, office}})
 	})
 	must.Do(t, witness.Delete(m.tree.worker(m.ID()), -1))
-	await.Signal(t, "lost", m.Lost()) // the answer would be waited for eight hours
+	await.Signal(t, "lost", m.Lost()) // the answer would be waited for twenty minutes
 }

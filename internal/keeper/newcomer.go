@@ -2,12 +2,12 @@ package keeper
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
-	"github.com/go-zookeeper/zk"
 	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/keeper/session"
 )
 
 // Newcomers: workers that have no slots of a topic, while others have. A worker that
@@ -24,42 +24,9 @@ import (
 // If no worker with slots is proven and heard, newcomers get slots at once: a fleet starts,
 // or comes back after an outage.
 
-// trial is how many beats a worker must have lived to be proven.
-const trial = 2
-
 // enough is after how many session timeouts a newcomer gets slots in any case: its life
 // before a crash has ended by then, even if the servers end sessions late.
 const enough = 2
-
-// life is what ZooKeeper knows of a worker's life, by its own clock in ms, and in zxids.
-type life struct {
-	seen  time.Time // since when the coordinator knows it
-	asked time.Time // when it has asked for what follows
-
-	came, born  int64 // its node
-	heard, last int64 // what it wrote last, and it writes in each beat; see Member.beat
-	mute        bool  // that node is missing, or we may not read it: nothing is known
-	leaves      bool
-	logged      bool // the log has that it waits for a silent worker
-}
-
-func (l *life) proven(beat time.Duration) bool {
-	return l.mute || l.last-l.born >= trial*beat.Milliseconds()
-}
-
-func (l *life) heardSince(w *life) bool { return l.mute || l.heard > w.came }
-
-// readWrite reads when the worker has written last.
-func (l *life) readWrite(ctx context.Context, s *session, path string) error {
-	there, stat, err := s.exists(ctx, path)
-	if err != nil && !errors.Is(err, zk.ErrNoAuth) { // of a worker that has another password
-		return err
-	}
-	if l.mute = !there; there {
-		l.heard, l.last = stat.Mzxid, stat.Mtime
-	}
-	return nil
-}
 
 // sides are the workers of a topic.
 type sides struct {
@@ -88,9 +55,9 @@ func (f *fleet) sides(topic string, owners []string) (s sides) {
 
 // readWrites updates what newcomers depend on, and reports whether there are any. It
 // reads only what is missing.
-func (f *fleet) readWrites(ctx context.Context, s *session, t tree, topics map[string]*shares, now time.Time, log *zap.Logger) (any bool, err error) {
-	timeout := s.timeout()
-	beat := timeout / beats
+func (f *fleet) readWrites(ctx context.Context, s *session.Session, t tree, topics map[string]*shares, now time.Time, log *zap.Logger) (any bool, err error) {
+	timeout := s.Timeout()
+	beat := timeout / session.Beats
 	read := func(id string) {
 		if l := f.lives[id]; err == nil && now.Sub(l.asked) >= beat/4 { // they may come by the hundred
 			l.asked, err = now, l.readWrite(ctx, s, t.owned(id))
@@ -159,7 +126,7 @@ func (f *fleet) admitted(topic string, owners []string, timeout time.Duration, n
 
 // admits reports whether a newcomer gets slots beside the workers that have some.
 func (f *fleet) admits(w *life, holders []weighted, timeout time.Duration, now time.Time) bool {
-	beat := timeout / beats
+	beat := timeout / session.Beats
 	proven, heard, silent := false, false, false
 	for _, h := range holders {
 		l := f.lives[h.id]

@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/keeper/session"
 	"github.com/slotmq/go-rmq/internal/testing/await"
-	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
@@ -95,7 +95,7 @@ func (p *place) proven(t *testing.T, m *Member) {
 		if err := errors.Join(err, err2); err != nil {
 			t.Fatal(err)
 		}
-		if lived := time.Duration(wrote.Mtime-came.Ctime) * time.Millisecond; lived < m.session.timeout()*trial/beats {
+		if lived := time.Duration(wrote.Mtime-came.Ctime) * time.Millisecond; lived < m.Timeout()*trial/session.Beats {
 			return fmt.Errorf("%v", lived)
 		}
 		return nil
@@ -199,7 +199,7 @@ func TestWorkerThatCrashesAgainAndAgain(t *testing.T) {
 func TestNewcomerDoesNotCoordinateBeforeOthers(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	slow := func(c *coordinator) { c.spread = 2 * time.Second } // so that a busy machine does not change their order
+	slow := func(c *candidate) { c.spread = 2 * time.Second } // so that a busy machine does not change their order
 	leader := p.candidate(t, "c0", slow)
 	p.leader(t)
 	proxy := servertest.NewProxy(t, p.srv.Addr())
@@ -211,9 +211,8 @@ func TestNewcomerDoesNotCoordinateBeforeOthers(t *testing.T) {
 		}
 		return true
 	})
-	s, err := open(await.Context(t), config("/", long, proxy.Addr()).withDefaults())
-	must.Do(t, err)
-	young := func(c *coordinator) { c.since = time.Now() }
+	s := opened(t, config("/", long, proxy.Addr()))
+	young := func(c *candidate) { c.since = time.Now() }
 	p.stands(t, s, "new", young, slow)
 	await.Signal(t, "it finds another one in office", looks)
 	for i := range night.Times(1, 5) {
@@ -231,11 +230,11 @@ func TestNewcomerDoesNotCoordinateBeforeOthers(t *testing.T) {
 func TestWhenMembersStandForElection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := &coordinator{s: &session{granted: 8 * time.Second}, since: time.Now(), spread: usualSpread}
+		c := &candidate{since: time.Now(), spread: usualSpread}
 		between := func(least, most time.Duration) {
 			t.Helper()
 			for range 1000 {
-				if d := c.pause(); d < least || d >= most {
+				if d := c.pause(8 * time.Second); d < least || d >= most {
 					t.Fatalf("after %v: it waits for %v", time.Since(c.since), d)
 				}
 			}

@@ -2,11 +2,10 @@ package keeper
 
 import (
 	"encoding/json"
-	"math"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/keeper/session"
 	"github.com/slotmq/go-rmq/internal/testing/promises"
 )
 
@@ -16,21 +15,15 @@ func TestPromises(t *testing.T) {
 	usual := Config{Servers: []string{"zk1:2181"}}.withDefaults()
 	protocol := promises.Of(t, "docs/PROTOCOL.md")
 	protocol.Says("after each reconnection, and every 30 s.", 30*time.Second, recheck)
-	protocol.Says("writes `owned/{id}` eight times in a session timeout, for its", 8, beats)
 	protocol.Says("eight times in a session timeout, and counts from those writes. Time is that of the monotonic clock, and the timeout is the one that the server granted. For 10 s:", 10*time.Second, usual.SessionTimeout)
 	protocol.Says("and once a second when the slots that it really has", time.Second, debounce)
-	protocol.Says("less than 2/5 of the session timeout; it elects", 2./5, outageBorne(t))
-	protocol.Says("The margin before the end is a tenth of the timeout", 0.1, float64(marginOf(timeout))/float64(timeout))
-	protocol.Says("of the timeout, at least 500 ms,", 500*time.Millisecond, marginOf(3*time.Second))
-	protocol.Says("and at most a quarter. Every call", 0.25, float64(marginOf(time.Second))/float64(time.Second))
-	protocol.Says("has a time-out of its own, a third of the session's", 1./3, (&session{granted: 9 * time.Second}).answerTimeout().Seconds()/9)
 	protocol.Says("after a random time up to 300 ms;", 300*time.Millisecond, usualSpread)
 	protocol.Says("timeout waits 300 ms more", 300*time.Millisecond, usualSpread)
 	protocol.Says("is leaving, wait for 100 ms:", 100*time.Millisecond, actsAfter(true))
 	protocol.Says("until no other worker has come for a second,", time.Second, actsAfter(false))
 	protocol.Says("come for a second, 5 s at most:", 5*time.Second, actsAtTheLatest())
-	protocol.Says("it has written `owned/{id}` two beats", 2, provenAfter(timeout/beats))
-	protocol.Says("(a quarter of the session timeout) after it came", 1./4, float64(provenAfter(timeout/beats))/beats)
+	protocol.Says("it has written `owned/{id}` two beats", 2, provenAfter(timeout/session.Beats))
+	protocol.Says("(a quarter of the session timeout) after it came", 1./4, float64(provenAfter(timeout/session.Beats))/session.Beats)
 	protocol.Says("| in any other case | two session timeouts after", 2, enough)
 	protocol.Says("else four times; at 32 of them at most each time", 32, askedAtOnce)
 	protocol.Says("when it had no answer for two session timeouts, and others", 2, aloneAfter)
@@ -48,17 +41,8 @@ func TestPromises(t *testing.T) {
 	deployment.Says("to 1 h. The server may grant", time.Hour, most)
 	deployment.Says("| `Weight` | 0.01 to", 0.01, 1./maxWeight)
 	deployment.Says("0.01 to 100 |", 100, maxWeight)
-	synctest.Test(t, func(t *testing.T) {
-		ctx, end := Config{SessionTimeout: time.Second}.bound(t.Context())
-		defer end()
-		until, _ := ctx.Deadline()
-		deployment.Says("or after 5 s if that is longer", 5*time.Second, time.Until(until))
-	})
 	deployment.Says("its share a second after it has come", time.Second, actsAfter(false))
 	deployment.Says("and after 5 s at most, so that they all", 5*time.Second, actsAtTheLatest())
-	deployment.Says("asks one small question, eight times in its session timeout", 8, beats)
-	deployment.Says("without an answer for two thirds of the timeout begins nothing", 2./3, startsFor(t))
-	deployment.Says("less than two fifths of the timeout stops nothing", 2./5, outageBorne(t))
 }
 
 // actsAfter is how long the coordinator waits behind a change.
@@ -86,18 +70,6 @@ func provenAfter(beat time.Duration) int {
 			return n
 		}
 	}
-}
-
-// startsFor is which part of the session timeout handlers are started, behind the last write but one that was answered.
-func startsFor(t *testing.T) float64 {
-	m := &Member{ctx: t.Context(), keeper: &Keeper{}, session: &session{granted: 9 * time.Second, alive: time.Unix(1e9, 0)}}
-	return m.Until().Sub(m.session.alive).Seconds() / 9
-}
-
-// outageBorne is which part of the session timeout ZooKeeper may be away before nothing is started, in whole tenths: the
-// last write but one is two beats old, at the most, when it goes away.
-func outageBorne(t *testing.T) float64 {
-	return math.Floor(10*(startsFor(t)-2./beats)) / 10
 }
 
 // timeouts are the shortest and the longest session timeout that is accepted, to a tenth of a second.

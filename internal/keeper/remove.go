@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/go-zookeeper/zk"
+	"github.com/slotmq/go-rmq/internal/keeper/session"
 )
 
 // Remove deletes all that a namespace has in ZooKeeper, and nothing above it. No
@@ -26,37 +26,12 @@ func (k *Keeper) RemoveTopic(ctx context.Context, namespace, topic string) error
 }
 
 func (k *Keeper) remove(ctx context.Context, paths ...string) error {
-	s, err := open(ctx, k.cfg)
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	ctx, cancel := k.cfg.bound(ctx)
-	defer cancel()
-	for _, path := range paths {
-		if err := insist(ctx, func() error { return s.removeAll(ctx, path) }); err != nil {
-			return k.cfg.explain(err)
-		}
-	}
-	return nil
-}
-
-func (s *session) removeAll(ctx context.Context, path string) error {
-	for {
-		children, err := s.children(ctx, path)
-		if errors.Is(err, zk.ErrNoNode) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		for _, child := range children {
-			if err := s.removeAll(ctx, path+"/"+child); err != nil {
+	return k.visit(ctx, func(ctx context.Context, s *session.Session) error {
+		for _, path := range paths {
+			if err := session.Insist(ctx, func() error { return s.RemoveAll(ctx, path) }); err != nil {
 				return err
 			}
 		}
-		if err := s.remove(ctx, path); !errors.Is(err, zk.ErrNotEmpty) { // otherwise one has come meanwhile
-			return err
-		}
-	}
+		return nil
+	})
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/slotmq/go-rmq/internal/keeper/session"
 )
 
 // shares is what the coordinator knows of one topic: its present assignment.
@@ -22,14 +24,9 @@ type shares struct {
 
 const absent = -2 // -1 would be any version
 
-// errBroken is of a topic that cannot be shared out until a person has acted.
-var errBroken = errors.New("topic is not shared out")
-
-func broken(err error) error { return fmt.Errorf("%w: %w", errBroken, err) }
-
 // read reads the topic's definition and its assignment.
-func (h *shares) read(ctx context.Context, s *session, t tree) error {
-	data, _, err := s.get(ctx, t.topic(h.topic))
+func (h *shares) read(ctx context.Context, s *session.Session, t tree) error {
+	data, _, err := s.Get(ctx, t.topic(h.topic))
 	if errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrNoAuth) {
 		return broken(err)
 	} else if err != nil {
@@ -43,7 +40,7 @@ func (h *shares) read(ctx context.Context, s *session, t tree) error {
 		return broken(fmt.Errorf("read %s: slots are %d", t.topic(h.topic), def.Slots))
 	}
 	path := t.assign(h.topic)
-	data, stat, err := s.get(ctx, path)
+	data, stat, err := s.Get(ctx, path)
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
 		h.version = absent // the workers before may still have their slots
@@ -91,7 +88,7 @@ func (h *shares) plan(members []weighted) (owners []string, urgent bool) {
 // write makes the plan the assignment and returns how many slots have another owner.
 // If another coordinator has written meanwhile it writes nothing, and h is not known
 // any more.
-func (h *shares) write(ctx context.Context, s *session, t tree, owners []string) (moved int, err error) {
+func (h *shares) write(ctx context.Context, s *session.Session, t tree, owners []string) (moved int, err error) {
 	next := assignment{gen: h.last.gen + 1, owners: owners}
 	path := t.assign(h.topic)
 	data, err := next.encode()
@@ -101,11 +98,11 @@ func (h *shares) write(ctx context.Context, s *session, t tree, owners []string)
 	stat := &zk.Stat{}
 	h.known = false // until there is an answer
 	if h.version == absent {
-		if err = s.ensure(ctx, t.assigns(), nil); err == nil { // all of it may have been deleted
-			err = s.create(ctx, path, data)
+		if err = s.Ensure(ctx, t.assigns(), nil); err == nil { // all of it may have been deleted
+			err = s.Create(ctx, path, data)
 		}
 	} else {
-		stat, err = s.set(ctx, path, data, h.version)
+		stat, err = s.Set(ctx, path, data, h.version)
 	}
 	switch {
 	case errors.Is(err, zk.ErrBadVersion), errors.Is(err, zk.ErrNodeExists), errors.Is(err, zk.ErrNoNode):

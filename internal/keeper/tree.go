@@ -11,6 +11,9 @@ import (
 // takes a path apart by itself.
 type tree string
 
+// ownNames are the nodes of a tree. Without a namespace they lie where namespaces do.
+var ownNames = []string{"meta", "topics", "workers", "coordinator", "assign", "owned"}
+
 // newTree is the tree of a namespace below root, which may be empty as well.
 func newTree(root, namespace string) tree {
 	root = strings.TrimSuffix(root, "/")

@@ -88,19 +88,15 @@ func TestForeignNodesHaveNoName(t *testing.T) {
 func TestTreeIsNotMadeAgain(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	s, err := open(await.Context(t), config(string(p.tree), long, p.srv.Servers()...).withDefaults())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.abandon()
+	s := opened(t, config(string(p.tree), long, p.srv.Servers()...))
 	const ours = `{"layout":1,"tree":"OURS"}`
 	gone := 0
 	for range night.Times(50, 300) {
-		m := &Member{session: s, tree: p.tree, worker: Worker{Tree: "OURS"}}
+		d := &definitions{session: s, tree: p.tree, before: "OURS"}
 		p.create(t, p.meta(), []byte(ours), 0)
 		deleted := make(chan error, 1)
 		go func() { deleted <- p.conn.Delete(p.meta(), -1) }()
-		if err := m.agreeOnLayout(await.Context(t)); errors.Is(err, ErrConflict) {
+		if err := d.agreeOnLayout(await.Context(t)); errors.Is(err, ErrConflict) {
 			gone++
 		} else if err != nil {
 			t.Fatal(err)
@@ -120,21 +116,21 @@ func TestTreeIsNotMadeAgain(t *testing.T) {
 func TestWhatMendsADeletedTree(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	m := &Member{session: openHere(t, "", p.srv.Servers()...), tree: p.tree, worker: Worker{Tree: "OURS"}}
+	d := &definitions{session: opened(t, config("", long, p.srv.Servers()...)), tree: p.tree, before: "OURS"}
 	contents := `{"layout":1,"tree":"OURS","again":true}`
-	err := m.agreeOnLayout(await.Context(t))
+	err := d.agreeOnLayout(await.Context(t))
 	wantError(t, err, "the tree was OURS and is gone", "in zkCli.sh: create "+p.meta()+" "+contents)
 	if !errors.Is(err, ErrConflict) {
 		t.Error(err)
 	}
 	p.create(t, p.meta(), []byte(`{"layout":1,"tree":"OTHER"}`), 0)
-	err = m.agreeOnLayout(await.Context(t))
+	err = d.agreeOnLayout(await.Context(t))
 	wantError(t, err, "the tree was OURS and is now OTHER", "in zkCli.sh: set "+p.meta()+" "+contents)
 	if !errors.Is(err, ErrConflict) {
 		t.Error(err)
 	}
 	put(t, p.conn, p.meta(), contents)
-	if err := m.agreeOnLayout(await.Context(t)); err != nil || !m.again {
-		t.Errorf("%v, made again: %v", err, m.again)
+	if err := d.agreeOnLayout(await.Context(t)); err != nil || !d.again {
+		t.Errorf("%v, made again: %v", err, d.again)
 	}
 }

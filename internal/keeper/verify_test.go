@@ -50,7 +50,7 @@ func TestVerify(t *testing.T) {
 
 	killed.Abandon()
 	verify(t, m, killed.ID(), false) // its handlers may still run
-	servertest.SharedZooKeeper(t).ExpireSession(t, killed.session.id())
+	servertest.SharedZooKeeper(t).ExpireSession(t, killed.session.ID())
 	verify(t, m, killed.ID(), true)
 	verify(t, m, "who has never lived", true)
 
@@ -85,19 +85,23 @@ func TestVerifyOnALostSession(t *testing.T) {
 	k := New(cfg)
 	m, closed := join(t, k, worker()), join(t, k, worker())
 	closed.Close()
-	servertest.SharedZooKeeper(t).ExpireSession(t, m.session.id())
+	servertest.SharedZooKeeper(t).ExpireSession(t, m.session.ID())
 	// Lost or not yet noticed: no proof in either case.
 	if dead, err := m.Verify(await.Context(t), closed.ID()); dead || err == nil || m.Dead(closed.ID()) {
 		t.Errorf("%v, %v", dead, err)
 	}
 	await.Signal(t, "lost", m.Lost())
-	if dead, err := m.Verify(await.Context(t), closed.ID()); dead || !errors.Is(err, errExpired) || m.Dead(closed.ID()) {
+	if dead, err := m.Verify(await.Context(t), closed.ID()); dead || m.Dead(closed.ID()) {
 		t.Errorf("%v, %v", dead, err)
+	} else {
+		wantError(t, err, "ZooKeeper has ended the session")
 	}
 	left := join(t, k, worker())
 	left.Abandon()
-	if dead, err := left.Verify(await.Context(t), closed.ID()); dead || !errors.Is(err, errAbandoned) {
-		t.Errorf("%v, %v", dead, err)
+	if dead, err := left.Verify(await.Context(t), closed.ID()); dead {
+		t.Error("dead by the word of nobody")
+	} else {
+		wantError(t, err, "the session was abandoned")
 	}
 }
 
@@ -199,11 +203,11 @@ func TestVerifyInATreeMadeAgain(t *testing.T) {
 	cfg, conn := shared(t)
 	put(t, conn, cfg.Root+"/meta", `{"layout":1,"tree":"OURS","again":true}`)
 	m := join(t, New(cfg), worker())
-	if left := time.Until(m.provesFrom); left <= 0 || left > m.session.timeout() {
-		t.Errorf("deaths are proven in %v, with a session of %v", left, m.session.timeout())
+	if left := time.Until(m.deaths.from); left <= 0 || left > m.Timeout() {
+		t.Errorf("deaths are proven in %v, with a session of %v", left, m.Timeout())
 	}
 	verify(t, m, "whose node went with the tree", false)
-	m.provesFrom = time.Now() // a session timeout later
+	m.deaths.from = time.Now() // a session timeout later
 	verify(t, m, "whose node went with the tree", true)
 
 	cfg.SessionTimeout = 4 * time.Second

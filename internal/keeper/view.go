@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/slotmq/go-rmq/internal/keeper/session"
 )
 
 // View is which worker has which slots, as ZooKeeper has it. It is read node by node, so
@@ -57,36 +59,32 @@ func (k *Keeper) View(ctx context.Context, namespace string) (View, error) {
 	if err := k.Validate(namespace); err != nil {
 		return View{}, err
 	}
-	s, err := open(ctx, k.cfg)
-	if err != nil {
-		return View{}, err
-	}
-	defer s.close()
-	ctx, cancel := k.cfg.bound(ctx)
-	defer cancel()
-	v := viewer{s: s, tree: newTree(k.cfg.Root, namespace)}
 	var seen View
-	err = insist(ctx, func() (err error) {
-		seen, err = v.all(ctx)
+	err := k.visit(ctx, func(ctx context.Context, s *session.Session) error {
+		v := viewer{session: s, tree: newTree(k.cfg.Root, namespace)}
+		err := session.Insist(ctx, func() (err error) {
+			seen, err = v.all(ctx)
+			return err
+		})
+		seen.path = v.tree
 		return err
 	})
 	if errors.Is(err, zk.ErrNoNode) {
 		err = fmt.Errorf("%w: %w", ErrNoTree, err)
 	}
-	seen.path = v.tree
-	return seen, k.cfg.explain(err)
+	return seen, err
 }
 
 type viewer struct {
-	s *session
+	session *session.Session
 	tree
 }
 
 func (v viewer) all(ctx context.Context) (seen View, err error) {
-	if err := v.s.sync(ctx, v.workers()); err != nil { // the server may be behind
+	if err := v.session.Sync(ctx, v.workers()); err != nil { // the server may be behind
 		return seen, err
 	}
-	coordinator, stat, err := v.s.get(ctx, v.coordinator())
+	coordinator, stat, err := v.session.Get(ctx, v.coordinator())
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
 		return seen, err
 	}
@@ -96,7 +94,7 @@ func (v viewer) all(ctx context.Context) (seen View, err error) {
 	if seen.Tree, err = v.seeTree(ctx); err != nil {
 		return seen, err
 	}
-	children, err := v.s.children(ctx, v.workers())
+	children, err := v.session.Children(ctx, v.workers())
 	if err != nil {
 		return seen, err
 	}
@@ -120,7 +118,7 @@ func (v viewer) all(ctx context.Context) (seen View, err error) {
 		w.Leaving = leaves[id]
 		seen.Workers = append(seen.Workers, w)
 	}
-	topics, err := v.s.children(ctx, v.topics())
+	topics, err := v.session.Children(ctx, v.topics())
 	if err != nil {
 		return seen, err
 	}
@@ -141,7 +139,7 @@ func (v viewer) all(ctx context.Context) (seen View, err error) {
 }
 
 func (v viewer) seeTree(ctx context.Context) (string, error) {
-	data, _, err := v.s.get(ctx, v.meta())
+	data, _, err := v.session.Get(ctx, v.meta())
 	if errors.Is(err, zk.ErrNoNode) {
 		return "", nil
 	} else if err != nil {
@@ -156,13 +154,13 @@ func (v viewer) seeTree(ctx context.Context) (string, error) {
 
 func (v viewer) seeWorker(ctx context.Context, id string) (w WorkerView, err error) {
 	w.ID = id
-	data, _, err := v.s.get(ctx, v.worker(id))
+	data, _, err := v.session.Get(ctx, v.worker(id))
 	if err != nil {
 		return w, err
 	}
 	said, err := decodeWorker(data)
 	w.Host, w.PID, w.Version, w.Topics, w.Err = said.Host, said.PID, said.Version, said.Topics, err
-	data, _, err = v.s.get(ctx, v.owned(id))
+	data, _, err = v.session.Get(ctx, v.owned(id))
 	if errors.Is(err, zk.ErrNoNode) {
 		return w, nil // it has not written yet
 	} else if err != nil {
@@ -175,14 +173,14 @@ func (v viewer) seeWorker(ctx context.Context, id string) (w WorkerView, err err
 
 func (v viewer) seeTopic(ctx context.Context, name string) (t TopicView, err error) {
 	t.Name = name
-	data, _, err := v.s.get(ctx, v.topic(name))
+	data, _, err := v.session.Get(ctx, v.topic(name))
 	if err != nil {
 		return t, err
 	}
 	var def topicNode
 	t.Err = json.Unmarshal(data, &def)
 	t.Kind, t.Slots, t.Literal, t.Notes = def.Kind, def.Slots, def.Literal, def.Layout > layout
-	data, _, err = v.s.get(ctx, v.assign(name))
+	data, _, err = v.session.Get(ctx, v.assign(name))
 	if errors.Is(err, zk.ErrNoNode) {
 		return t, nil // no worker has come yet that handles it
 	} else if err != nil {

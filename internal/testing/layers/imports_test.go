@@ -59,6 +59,8 @@ var reserved = map[string][]string{
 	"golang.org/x":                  {"internal/commands"},
 	"go.uber.org/goleak":            {"internal/testing/servertest"},
 	"testing":                       {"rmqtest", "internal/testing"},
+
+	module + "/internal/keeper/session": {"internal/keeper"}, // the seam of the two
 }
 
 // wrongImports tells every import that breaks a rule.

@@ -1,4 +1,4 @@
-package keeper
+package session
 
 import (
 	"context"
@@ -18,17 +18,17 @@ func TestClaim(t *testing.T) {
 	srv := servertest.SharedZooKeeper(t)
 	proxy := servertest.NewProxy(t, srv.Addr())
 	root := srv.Chroot(t)
-	one, other := openHere(t, root, srv.Addr()), openHere(t, root, proxy.Addr())
-	claims := func(s *session, path string, want bool) {
+	one, other := opened(t, config(long, srv.Addr())), opened(t, config(long, proxy.Addr()))
+	claims := func(s *Session, path string, want bool) {
 		t.Helper()
-		if mine, err := s.claim(await.Context(t), path, nil); mine != want || err != nil {
+		if mine, err := s.Claim(await.Context(t), path, nil); mine != want || err != nil {
 			t.Errorf("claim %s: %v, %v; want %v", path, mine, err, want)
 		}
 	}
 	claims(one, root+"/a", true)
 	claims(one, root+"/a", true)
 	claims(other, root+"/a", false)
-	if err := one.remove(await.Context(t), root+"/a"); err != nil {
+	if err := one.Remove(await.Context(t), root+"/a"); err != nil {
 		t.Fatal(err)
 	}
 	claims(other, root+"/a", true)
@@ -38,19 +38,9 @@ func TestClaim(t *testing.T) {
 	await.Signal(t, "the reply gets lost", lost)
 	claims(one, root+"/b", false)
 
-	if mine, err := one.claim(await.Context(t), root+"/no/such", nil); mine || !errors.Is(err, zk.ErrNoNode) {
+	if mine, err := one.Claim(await.Context(t), root+"/no/such", nil); mine || !errors.Is(err, zk.ErrNoNode) {
 		t.Errorf("%v, %v", mine, err)
 	}
-}
-
-func openHere(t *testing.T, root string, servers ...string) *session {
-	t.Helper()
-	s, err := open(await.Context(t), New(config(root, long, servers...)).cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.close)
-	return s
 }
 
 // Only a node that belongs to no session is deleted, and nothing is left below one that stays.
@@ -58,16 +48,16 @@ func TestRemoveLasting(t *testing.T) {
 	t.Parallel()
 	srv := servertest.SharedZooKeeper(t)
 	root, conn := srv.Chroot(t), srv.Client(t, long)
-	s := openHere(t, root, srv.Addr())
+	s := opened(t, config(long, srv.Addr()))
 	path := root + "/a"
 	removes := func(want bool) {
 		t.Helper()
-		if removed, err := s.removeLasting(await.Context(t), path); removed != want || err != nil {
+		if removed, err := s.RemoveLasting(await.Context(t), path); removed != want || err != nil {
 			t.Errorf("%v, %v; want %v", removed, err, want)
 		}
 	}
 	removes(false) // it is not there
-	comes(t, conn, path)
+	comes(t, conn, path, zk.FlagEphemeral)
 	removes(false) // somebody else's
 	if !there(t, conn, path) {
 		t.Error("a node of a session is removed")
@@ -75,14 +65,14 @@ func TestRemoveLasting(t *testing.T) {
 	if err := conn.Delete(path, -1); err != nil {
 		t.Fatal(err)
 	}
-	put(t, conn, path, "")
+	comes(t, conn, path, 0)
 	removes(true)
 	if there(t, conn, path) {
 		t.Error("it is still there")
 	}
-	put(t, conn, path, "")
-	put(t, conn, path+"/below", "")
-	removed, err := s.removeLasting(await.Context(t), path)
+	comes(t, conn, path, 0)
+	comes(t, conn, path+"/below", 0)
+	removed, err := s.RemoveLasting(await.Context(t), path)
 	if removed || !errors.Is(err, zk.ErrNotEmpty) {
 		t.Errorf("%v, %v", removed, err)
 	}
@@ -98,28 +88,28 @@ func TestCallsNameTheirNode(t *testing.T) {
 	srv := servertest.SharedZooKeeper(t)
 	proxy := servertest.NewProxy(t, srv.Addr())
 	root := srv.Chroot(t)
-	s := openHere(t, root, proxy.Addr())
+	s := opened(t, config(long, proxy.Addr()))
 	path := root + "/no"
-	_, _, err := s.get(await.Context(t), path)
-	if !errors.Is(err, zk.ErrNoNode) || passing(err) {
+	_, _, err := s.Get(await.Context(t), path)
+	if !errors.Is(err, zk.ErrNoNode) || Passing(err) {
 		t.Error(err)
 	}
 	wantError(t, err, "read "+path)
-	_, err = s.set(await.Context(t), path, nil, -1)
+	_, err = s.Set(await.Context(t), path, nil, -1)
 	if !errors.Is(err, zk.ErrNoNode) {
 		t.Error(err)
 	}
 	wantError(t, err, "write "+path)
-	if err := s.remove(await.Context(t), path); err != nil {
+	if err := s.Remove(await.Context(t), path); err != nil {
 		t.Error(err)
 	}
-	if err := s.create(await.Context(t), path, nil); err != nil {
+	if err := s.Create(await.Context(t), path, nil); err != nil {
 		t.Error(err)
 	}
-	if err := s.create(await.Context(t), path, nil); !errors.Is(err, zk.ErrNodeExists) {
+	if err := s.Create(await.Context(t), path, nil); !errors.Is(err, zk.ErrNodeExists) {
 		t.Error(err)
 	}
-	if _, err := s.set(await.Context(t), path, nil, 7); !errors.Is(err, zk.ErrBadVersion) {
+	if _, err := s.Set(await.Context(t), path, nil, 7); !errors.Is(err, zk.ErrBadVersion) {
 		t.Error(err)
 	}
 
@@ -129,13 +119,11 @@ func TestCallsNameTheirNode(t *testing.T) {
 	reason := errors.New("no patience")
 	ctx, cancel := context.WithTimeoutCause(context.Background(), 10*time.Millisecond, reason)
 	defer cancel()
-	if _, _, err := s.get(ctx, path); !errors.Is(err, reason) {
+	if _, _, err := s.Get(ctx, path); !errors.Is(err, reason) {
 		t.Error(err)
 	}
-	s.mu.Lock()
-	s.granted = 300 * time.Millisecond
-	s.mu.Unlock()
-	if _, _, err := s.get(context.Background(), path); !errors.Is(err, errNoAnswer) || !passing(err) {
+	grant(s, 300*time.Millisecond)
+	if _, _, err := s.Get(context.Background(), path); !errors.Is(err, errNoAnswer) || !Passing(err) {
 		t.Error(err)
 	}
 }

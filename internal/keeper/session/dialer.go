@@ -1,4 +1,4 @@
-package keeper
+package session
 
 import (
 	"context"
@@ -30,7 +30,7 @@ type dialer struct {
 }
 
 func newDialer(cfg Config, welcomed func(dialed time.Time, granted time.Duration, id int64) error) *dialer {
-	d := &dialer{cfg: cfg, welcomed: welcomed, limit: cfg.SessionTimeout / 3, faults: map[string]error{}}
+	d := &dialer{cfg: cfg, welcomed: welcomed, limit: cfg.Timeout / 3, faults: map[string]error{}}
 	d.uncut, d.end = context.WithCancel(context.Background())
 	return d
 }

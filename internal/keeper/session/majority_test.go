@@ -1,17 +1,15 @@
-package keeper
+package session
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/go-zookeeper/zk"
-	"go.uber.org/zap"
-	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
@@ -34,35 +32,41 @@ func TestServersThatDisagree(t *testing.T) {
 			}
 		}
 	})
-	t.Run("one is behind", func(t *testing.T) { verifyAtAServerThatIsBehind(t, e) })
+	t.Run("one is behind", func(t *testing.T) { lookAtAServerThatIsBehind(t, e) })
 	t.Run("the leader is alone", func(t *testing.T) { leaderWithoutAMajority(t, e) })
 }
 
-// A server that is behind the others does not know yet who has just joined.
-func verifyAtAServerThatIsBehind(t *testing.T, e *servertest.ZooKeeperEnsemble) {
+// A server that is behind the others does not know yet who has just joined. It does after a
+// barrier.
+func lookAtAServerThatIsBehind(t *testing.T, e *servertest.ZooKeeperEnsemble) {
 	behind := e.Followers(t)[0]
 	proxy := servertest.NewProxy(t, behind.Addr())
-	m := join(t, New(config("/behind", long, proxy.Addr())), worker())
+	w := newWorker(t, opened(t, config(long, proxy.Addr())), "/behind").lives()
 	witness := e.Leader(t).Client(t, long)
 	for i := range night.Times(5, 20) {
-		holder := fmt.Sprintf("x-%d", i)
+		other := fmt.Sprintf("/behind/x-%d", i)
 		asked := make(chan struct{}, 100)
 		proxy.OnRequest(func([]byte) bool {
 			asked <- struct{}{}
 			return true
 		})
 		behind.Pause()
-		comes(t, witness, m.tree.worker(holder))
+		comes(t, witness, other, zk.FlagEphemeral)
 		found := make(chan struct{})
 		go func() {
 			defer close(found)
-			verify(t, m, holder, false)
+			if err := w.Barrier(await.Context(t)); err != nil {
+				t.Error(err)
+			}
+			if there, _, err := w.Exists(await.Context(t), other); !there || err != nil {
+				t.Errorf("%s is not there: %v", other, err)
+			}
 		}()
 		await.Signal(t, "a question", asked)
 		behind.Resume()
 		await.Signal(t, "an answer", found)
 	}
-	m.Close()
+	w.Close()
 }
 
 // A leader and one worker are cut off from all others, who notice at once, while the
@@ -75,19 +79,17 @@ func leaderWithoutAMajority(t *testing.T, e *servertest.ZooKeeperEnsemble) {
 	const timeout = 9 * time.Second
 	e.AwaitReady(t)
 	leader := e.Leader(t)
-	s, err := open(await.Context(t), config("/", long, leader.Addr()).withDefaults())
-	must.Do(t, err)
-	defer s.abandon()
-	must.Do(t, s.ensure(await.Context(t), "/there", nil))
+	s := opened(t, config(long, leader.Addr()))
+	must.Do(t, s.Ensure(await.Context(t), "/there", nil))
 	beside := leader.Client(t, long)
 	if _, err := beside.Create("/closed", nil, 0, zk.WorldACL(zk.PermRead)); !errors.Is(err, zk.ErrNodeExists) {
 		must.Do(t, err)
 	}
 	writes := map[string]func() error{
-		"no node":  func() error { _, err := s.set(await.Context(t), "/missing", nil, -1); return err },
-		"no right": func() error { _, err := s.set(await.Context(t), "/closed", nil, -1); return err },
-		"version":  func() error { _, err := s.set(await.Context(t), "/there", nil, 99); return err },
-		"exists":   func() error { return s.create(await.Context(t), "/there", nil) },
+		"no node":  func() error { _, err := s.Set(await.Context(t), "/missing", nil, -1); return err },
+		"no right": func() error { _, err := s.Set(await.Context(t), "/closed", nil, -1); return err },
+		"version":  func() error { _, err := s.Set(await.Context(t), "/there", nil, 99); return err },
+		"exists":   func() error { return s.Create(await.Context(t), "/there", nil) },
 	}
 	for what, write := range writes {
 		if err := write(); err == nil || !refused(err) {
@@ -95,15 +97,15 @@ func leaderWithoutAMajority(t *testing.T, e *servertest.ZooKeeperEnsemble) {
 		}
 	}
 
-	m := join(t, New(config("/alone", timeout, leader.Addr())), worker())
+	w := newWorker(t, opened(t, config(timeout, leader.Addr())), "/alone").lives()
 	witness := e.Followers(t)[0].Client(t, long)
 	if now := e.Leader(t); now != leader { // on a busy machine another one may be elected at any time
 		t.Logf("%s leads after %s; once more", now.Addr(), leader.Addr())
-		m.Abandon()
+		w.leave()
 		leaderWithoutAMajority(t, e)
 		return
 	}
-	confirms(t, m) // just now, which is the worst moment
+	w.confirms(t) // just now, which is the worst moment
 	before, cut := s.answered(), time.Now()
 	e.Way(leader).CutClients()
 
@@ -120,7 +122,7 @@ func leaderWithoutAMajority(t *testing.T, e *servertest.ZooKeeperEnsemble) {
 	answers := make(chan int, 1)
 	go func() {
 		n := 0
-		for m.session.sync(context.Background(), "/") == nil {
+		for w.Sync(context.Background(), "/") == nil {
 			n++
 		}
 		answers <- n
@@ -130,7 +132,7 @@ func leaderWithoutAMajority(t *testing.T, e *servertest.ZooKeeperEnsemble) {
 		ctx, look := await.Context(t), time.NewTicker(10*time.Millisecond)
 		defer look.Stop()
 		for {
-			there, _, err := witness.Exists(m.tree.worker(m.ID()))
+			there, _, err := witness.Exists(w.node)
 			if err == nil && !there {
 				gone <- nil
 				return
@@ -144,7 +146,7 @@ func leaderWithoutAMajority(t *testing.T, e *servertest.ZooKeeperEnsemble) {
 		}
 	}()
 	must.Do(t, await.Signal(t, "the end of the session", gone))
-	if until := m.session.confirmed().Add(m.session.timeout()); until.After(time.Now()) {
+	if until := w.confirmed().Add(w.Timeout()); until.After(time.Now()) {
 		t.Errorf("others can prove it dead, and it believes in its session until %v later", time.Until(until))
 	}
 	if after := time.Since(cut); after < timeout {
@@ -156,13 +158,13 @@ func leaderWithoutAMajority(t *testing.T, e *servertest.ZooKeeperEnsemble) {
 	if s.answered().After(before) {
 		t.Error("a sign of life without a majority")
 	}
-	if late := m.session.confirmed().Sub(cut); late > 0 {
+	if late := w.confirmed().Sub(cut); late > 0 {
 		t.Errorf("it believes that the session was alive %v after the leader was cut off", late)
 	}
 	// Its end is told by a server that follows the others.
 	e.Way(leader).Mend()
 	leader.Restart(t)
-	await.Signal(t, "lost", m.Lost())
+	await.Signal(t, "lost", w.Lost())
 	t.Logf("lost after %v, of %v", time.Since(cut), timeout)
 	writing.Wait()
 	if n := <-answers; n == 0 {
@@ -170,7 +172,7 @@ func leaderWithoutAMajority(t *testing.T, e *servertest.ZooKeeperEnsemble) {
 	} else {
 		t.Logf("the leader has answered %d times since", n)
 	}
-	m.Abandon()
+	w.leave()
 }
 
 // An answered write confirms the one before it, a beat older, or the beginning of the
@@ -180,8 +182,7 @@ func TestWhatAWriteConfirms(t *testing.T) {
 	const timeout = 8 * time.Second // a beat is a second
 	begun := time.Now()
 	at := func(d float64) time.Time { return begun.Add(time.Duration(d * float64(time.Second))) }
-	s := &session{granted: timeout, alive: begun, heard: begun}
-	s.dialed = at(-0.1)
+	s := &signs{granted: timeout, alive: begun, heard: begun, dialed: at(-0.1)}
 	for i, step := range []struct {
 		write, dialed, want float64 // dialed: a connection was begun before the write
 	}{
@@ -214,25 +215,25 @@ func TestLateAnswerConfirmsTheBeginning(t *testing.T) {
 	srv := servertest.SharedZooKeeper(t)
 	proxy := servertest.NewProxy(t, srv.Addr())
 	root := srv.Chroot(t)
-	s := openHere(t, root, proxy.Addr())
-	if err := s.create(await.Context(t), root+"/a", nil); err != nil {
+	s := opened(t, config(long, proxy.Addr()))
+	if err := s.Create(await.Context(t), root+"/a", nil); err != nil {
 		t.Fatal(err)
 	}
 	asked, answer := make(chan struct{}), make(chan struct{})
 	proxy.OnRequest(func(b []byte) bool {
-		if asks(b, opSet) {
+		if bytes.Contains(b, []byte(root+"/a")) {
 			close(asked)
 			<-answer
 		}
 		return true
 	})
 	before := time.Now()
-	s.mu.Lock()
+	s.signs.mu.Lock()
 	s.alive, s.heard = before.Add(-long), before.Add(-long) // so that the next write counts
-	s.mu.Unlock()
+	s.signs.mu.Unlock()
 	written := make(chan error, 1)
 	go func() {
-		_, err := s.set(await.Context(t), root+"/a", nil, -1)
+		_, err := s.Set(await.Context(t), root+"/a", nil, -1)
 		written <- err
 	}()
 	await.Signal(t, "the write", asked)
@@ -243,56 +244,5 @@ func TestLateAnswerConfirmsTheBeginning(t *testing.T) {
 	}
 	if heard := s.answered(); heard.Before(before) || heard.After(underWay) {
 		t.Errorf("begun between 0 and %v, and taken for %v", underWay.Sub(before), heard.Sub(before))
-	}
-}
-
-// What a worker writes to may be closed to it, by a person or by a tool: then it lives all
-// the same, proves others dead, and says so once.
-func TestOwnedMayNotBeWritten(t *testing.T) {
-	t.Parallel()
-	srv := servertest.SharedZooKeeper(t)
-	proxy, conn := servertest.NewProxy(t, srv.Addr()), srv.Client(t, long)
-	cfg := config(srv.Chroot(t), 12*time.Second, proxy.Addr())
-	k := New(cfg)
-	core, logs := observer.New(zap.WarnLevel)
-	talks := worker()
-	talks.Logger = zap.New(core)
-	m, closed := join(t, k, talks), join(t, k, worker())
-	path := m.tree.owned(m.ID())
-	tries := make(chan struct{}, 1000)
-	proxy.OnRequest(func(b []byte) bool {
-		if slices.Contains(requests(b), request{opSet, path}) {
-			tries <- struct{}{}
-		}
-		return true
-	})
-	if _, err := conn.SetACL(path, zk.WorldACL(zk.PermRead), -1); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.write(await.Context(t)); !errors.Is(err, zk.ErrNoAuth) {
-		t.Fatalf("it may be written: %v", err)
-	}
-	closed.Close()
-	verify(t, m, closed.ID(), true)
-	said := func() int {
-		return logs.FilterMessage("people cannot see what the worker holds: its node may not be written").Len()
-	}
-	m.Show("orders", []int{1})
-	await.Nil(t, "it is said", func() error {
-		if said() == 0 {
-			return errors.New("not yet")
-		}
-		return nil
-	})
-	m.Show("orders", []int{2})
-	for len(tries) > 0 {
-		<-tries
-	}
-	for range 3 { // of what it holds now, too, and of its beats
-		await.Signal(t, "it tries to write", tries)
-	}
-	confirms(t, m)
-	if n := said(); n != 1 {
-		t.Errorf("it is said %d times", n)
 	}
 }

@@ -1,4 +1,4 @@
-package keeper
+package session
 
 import (
 	"context"
@@ -17,20 +17,27 @@ type call struct {
 	writes     bool // so it is answered when a majority of the servers has decided on it
 }
 
+// caller makes the calls of a session.
+type caller struct {
+	conn  *zk.Conn
+	life  *life
+	signs *signs
+}
+
 // ask makes a call and waits for its answer. The library knows no timeouts, and
 // holds a call back while it has no connection.
-func ask[T any](ctx context.Context, s *session, c call, f func(*zk.Conn) (T, error)) (T, error) {
+func ask[T any](ctx context.Context, by *caller, c call, f func(*zk.Conn) (T, error)) (T, error) {
 	type answer struct {
 		value T
 		err   error
 	}
 	answered := make(chan answer, 1)
-	timer := time.NewTimer(s.answerTimeout())
+	timer := time.NewTimer(by.signs.AnswerTimeout())
 	defer timer.Stop()
 	begun := time.Now()
-	if s.ctx.Err() == nil {
+	if by.life.ctx.Err() == nil {
 		go func() {
-			value, err := f(s.conn)
+			value, err := f(by.conn)
 			answered <- answer{value, err}
 		}()
 	}
@@ -40,10 +47,10 @@ func ask[T any](ctx context.Context, s *session, c call, f func(*zk.Conn) (T, er
 		switch {
 		case a.err == nil || definite(a.err):
 			if c.writes && (a.err == nil || refused(a.err)) {
-				s.confirm(begun)
+				by.signs.confirm(begun)
 			}
 		case errors.Is(a.err, zk.ErrSessionExpired):
-			s.lose(errExpired)
+			by.life.lose(errExpired)
 		default:
 			a.err = passes{a.err}
 		}
@@ -51,10 +58,10 @@ func ask[T any](ctx context.Context, s *session, c call, f func(*zk.Conn) (T, er
 		a.err = passes{errNoAnswer}
 	case <-ctx.Done():
 		a.err = context.Cause(ctx)
-	case <-s.ctx.Done():
+	case <-by.life.ctx.Done():
 	}
-	if s.ctx.Err() != nil { // whatever the answer was, it is of no use any more
-		a.err = context.Cause(s.ctx)
+	if by.life.ctx.Err() != nil { // whatever the answer was, it is of no use any more
+		a.err = context.Cause(by.life.ctx)
 	}
 	if a.err != nil {
 		return a.value, fmt.Errorf("%s %s: %w", c.what, c.path, a.err)
@@ -92,13 +99,14 @@ type passes struct{ error }
 
 func (p passes) Unwrap() error { return p.error }
 
-func passing(err error) bool { return errors.As(err, new(passes)) }
+// Passing reports whether an error should pass by itself.
+func Passing(err error) bool { return errors.As(err, new(passes)) }
 
-// insist repeats f while its error is one that should pass.
-func insist(ctx context.Context, f func() error) error {
+// Insist repeats f while its error is one that should pass.
+func Insist(ctx context.Context, f func() error) error {
 	for {
 		err := f()
-		if !passing(err) {
+		if !Passing(err) {
 			return err
 		}
 		if !wait.Sleep(ctx, 50*time.Millisecond) {
