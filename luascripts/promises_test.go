@@ -22,8 +22,8 @@ func TestPromises(t *testing.T) {
 
 	protocol := promises.Of(t, "docs/PROTOCOL.md")
 	protocol.Says("the last 100 that did not leave the list themselves", 100, numberIn(t, "members", `'ZREMRANGEBYRANK', gone, 0, -(\d+)`)-1)
-	protocol.Says("The key expires a day after the last one |", 24*time.Hour, time.Duration(numberIn(t, "members", `'PEXPIRE', gone, (\d+)`))*time.Millisecond)
-	protocol.Says("and counts for 90 s since it was told last", 90*time.Second, time.Duration(numberIn(t, "define", `local TOLD = (\d+)`))*time.Millisecond)
+	protocol.Says("The key expires a day after the last one", 24*time.Hour, time.Duration(numberIn(t, "members", `'PEXPIRE', gone, (\d+)`))*time.Millisecond)
+	protocol.Says("and it counts for 90 s since then", 90*time.Second, time.Duration(numberIn(t, "define", `local TOLD = (\d+)`))*time.Millisecond)
 	protocol.Says("the SHA-1 of the first 16 in hex", 16, len(r.Hashes))
 	protocol.Says("and the first 200 bytes of the first one", 200, shown)
 	protocol.Says("how many messages it wants (256 at most;", 256, luascripts.MaxBatch)

@@ -20,6 +20,7 @@ func TestPromises(t *testing.T) {
 		t.Errorf("the trial of a worker with a lease of 1 s takes %v", d)
 	}
 	protocol.Says("When it has been `BUSY x` for 300 ms", 300*time.Millisecond, proofAfter)
+	protocol.Says("every third of its lease, every 30 s at least", 30*time.Second, Recheck)
 	protocol.Says("Workers read it when they start, every 30 s,", 30*time.Second, Recheck)
 	protocol.Says("at once, and after 30 s if the hint gets lost", 30*time.Second, Recheck)
 

@@ -24,7 +24,7 @@ func TestPromises(t *testing.T) {
 	protocol.Says("come for a second, 5 s at most:", 5*time.Second, actsAtTheLatest())
 	protocol.Says("it has written `owned/{id}` two beats", 2, provenAfter(timeout/session.Beats))
 	protocol.Says("(a quarter of the session timeout) after it came", 1./4, float64(provenAfter(timeout/session.Beats))/session.Beats)
-	protocol.Says("| in any other case | two session timeouts after", 2, enough)
+	protocol.Says("in any other case, two session timeouts after", 2, enough)
 	protocol.Says("else four times; at 32 of them at most each time", 32, askedAtOnce)
 	protocol.Says("when it had no answer for two session timeouts, and others", 2, aloneAfter)
 

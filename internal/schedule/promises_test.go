@@ -17,7 +17,7 @@ func TestPromises(t *testing.T) {
 	protocol.Says("are owed for 50 ms beside the burst", 50*time.Millisecond, mostOwed())
 	protocol.Says("gives its place up after a *slice* of 0.1 s,", promisedSlice, keptWhileOthersWait())
 	protocol.Says("rounded up) × (0.1 s +", promisedSlice, Slice)
-	protocol.Says("no token comes for 100 ms.", 100*time.Millisecond, settles)
+	protocol.Says("no token comes for 100 ms:", 100*time.Millisecond, settles)
 	protocol.Says("650 s with 64 slots and 0.1 a second", 650*time.Second, lowestRates[0].longest)
 	protocol.Says("max(1, L ÷ N ÷ 2) places of each topic", 2, 64/4/reserve(64, 4, 64))
 }
