@@ -30,7 +30,7 @@ var (
 		"works at the slots **two session timeouts and 2 s** after": "the same",
 		"ZooKeeper's limit is 1 MiB.":                               "of ZooKeeper",
 		"(10 s are five of the usual 2 s.":                          "of ZooKeeper",
-		"(3.5 to 4 s with a session of 10 s).":                      "a sum of what is promised",
+		"(3.5 to 4 s with a session of 10 s);":                      "a sum of what is promised",
 	}
 	deploymentSections = map[string]string{
 		"Settings":                   "of Redis",
