@@ -102,7 +102,7 @@ untidy=$(retry internal/release/tidy.sh -diff)
 
 # No goroutines of ours meet in these, and they compute: the race detector would make their
 # random walks ten times slower.
-alone="luascripts internal/testing/model internal/cron internal/plan internal/flow internal/testing/layers internal/humantime internal/words internal/wire internal/story"
+alone="luascripts internal/testing/model internal/cron internal/plan internal/flow internal/testing/layers internal/testing/fourthkind internal/humantime internal/words internal/wire internal/story"
 # These look from outside at what is watched in the tests of its own package: a browser at the console's
 # pages, and programs of the guide. By night they are watched, too.
 outside="internal/release internal/webtest examples/guide examples/nightly examples/searchindex internal/webtest/browser"

@@ -2,11 +2,11 @@ package commands
 
 import (
 	"context"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/message"
@@ -39,15 +39,11 @@ a send like any other: what waits already merges with it.`,
 
 // sendNow sends the message of a plan.
 func (a *app) sendNow(ctx context.Context, i *inspector.Inspector, t inspector.Topic, p inspector.Plan) error {
-	var m message.Message
-	switch t.Kind {
-	case message.KindRangeMerge:
-		m = message.RangeMerge{Content: p.Content, SlotBasis: p.SlotBasis, Range: time.Millisecond}
-	case message.KindPriority:
-		m = message.Priority{Content: p.Content, SlotBasis: p.SlotBasis, Priority: p.Priority}
-	default:
-		m = message.FixedTime{Content: p.Content, SlotBasis: p.SlotBasis, In: time.Millisecond}
+	value := int64(1) // ms from now
+	if !t.Kind.Timed() {
+		value = p.Priority
 	}
+	m := checked.Make(t.Kind, message.Common{Content: p.Content, SlotBasis: p.SlotBasis}, value, true, 0)
 	s := &sending{app: a, inspector: i, topic: t.Topic}
 	closed, err := s.open(ctx)
 	if err != nil {
@@ -58,5 +54,5 @@ func (a *app) sendNow(ctx context.Context, i *inspector.Inspector, t inspector.T
 	if err != nil {
 		return err
 	}
-	return s.report(ctx, wire.Draft{Content: p.Content, Basis: p.SlotBasis}, m, receipt)
+	return s.report(ctx, wire.Draft{Content: p.Content, Basis: p.SlotBasis, Priority: &p.Priority}, receipt)
 }

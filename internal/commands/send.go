@@ -253,7 +253,7 @@ func (s *sending) sendOne(ctx context.Context) error {
 	if err != nil {
 		return byFlag(err)
 	}
-	return s.report(ctx, p, m, receipt)
+	return s.report(ctx, p, receipt)
 }
 
 // longestContent is the limit of all producers. A program has a MaxContent of its own, which
@@ -302,18 +302,16 @@ type receiptJSON struct {
 }
 
 // report prints the receipt.
-func (s *sending) report(ctx context.Context, p wire.Draft, m message.Message, r producer.Receipt) error {
+func (s *sending) report(ctx context.Context, p wire.Draft, r producer.Receipt) error {
 	j := receiptJSON{Topic: s.topic.Name, Shown: s.shown(p.Content), Receipt: wire.ReceiptOf(r)}
 	duplicate := r.Outcome == producer.Duplicate // then nothing was stored
-	switch m := m.(type) {
-	case message.Priority:
+	switch k := s.topic.Kind; {
+	case !k.Timed():
 		if !duplicate {
-			j.Priority = m.Priority
+			j.Priority = *p.Priority
 		}
-	case message.RangeMerge:
-		if r.Outcome == producer.Merged && !m.Extend { // it kept its first time
-			j.Due = wire.At(s.dueOf(ctx, p, r.Slot))
-		}
+	case k.FirstWins() && r.Outcome == producer.Merged && !p.Extend: // it kept its first time
+		j.Due = wire.At(s.dueOf(ctx, p, r.Slot))
 	}
 	if s.json {
 		return s.object(j)
