@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/script"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -18,11 +19,8 @@ var commandOnKey = regexp.MustCompile(`\bcall\('([A-Z]+)', (\w+)`)
 func used(t *testing.T, into map[string]bool, scripts ...string) {
 	t.Helper()
 	for _, name := range scripts {
-		source, err := os.ReadFile("../../luascripts/" + name + ".lua")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range commandOnKey.FindAllStringSubmatch(string(source), -1) {
+		source := script.Assembled(os.DirFS("../../luascripts"), name+".lua")
+		for _, m := range commandOnKey.FindAllStringSubmatch(source, -1) {
 			on := m[2]
 			if on == "key" {
 				on = "definition"
