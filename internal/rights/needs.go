@@ -103,7 +103,7 @@ func (n Need) keysOf(t Topic) []key {
 func working(t Topic, k luascripts.SlotKeys, slot string) []key {
 	return []key{
 		{k.Store, slot, words("zadd zcard zscore exists zcount zmscore zrange zrangebyscore zrem zremrangebyrank zrevrange")},
-		{k.Prepare, "prepare{" + slot + "}", words("del exists zadd zcard zrange zremrangebyrank zscore")},
+		{k.Prepare, "prepare{" + slot + "}", words("del exists zadd zcard zrange zscore")},
 		{k.Retry, "retry{" + slot + "}", words("exists zadd zcard zcount zrange zrangebyscore zrem")},
 		{k.Dead, "dead{" + slot + "}", words("exists zadd zcard zmscore zrangebyscore zscore")},
 		{k.Meta, "meta{" + slot + "}", words("hdel hget hmget hset")},
