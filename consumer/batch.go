@@ -14,8 +14,8 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/away"
 	"github.com/slotmq/go-rmq/internal/breaker"
+	"github.com/slotmq/go-rmq/internal/lifetime"
 	"github.com/slotmq/go-rmq/internal/schedule"
-	"github.com/slotmq/go-rmq/internal/shift"
 	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -34,7 +34,7 @@ import (
 
 // batches handles what turns take.
 type batches struct {
-	shift    *shift.Shift
+	life     *lifetime.Lifetime
 	schedule *schedule.Schedule
 	rdb      redis.UniversalClient
 	scripts  *luascripts.Scripts
@@ -82,7 +82,7 @@ func (c *batches) handle(x *slot, a luascripts.Answer, fresh bool) {
 	b := &batch{slot: x, batches: c, answer: a, fresh: fresh, deliveries: make([]Delivery, len(a.Contents))}
 	b.watched = watched{slot: x.Scheduled(), id: x.ID(), term: x.term(), opts: &x.topic.opts, keys: &x.Turn.Keys, fence: a.Fence, sent: x.Sent,
 		contents: a.Contents, together: x.topic.calls != nil}
-	c.shift.Batches.Add(1)
+	c.life.Hold()
 	since, now := x.Work(x.Facts)
 	if now {
 		b.watched.begun = time.Now()
@@ -115,13 +115,13 @@ func (b *batch) placed(since time.Time) {
 
 // run handles the messages and finishes the batch.
 func (b *batch) run() {
-	defer b.shift.Batches.Done()
+	defer b.life.Release()
 	// A handler may end its goroutine; then the rest of the batch goes on in
 	// another. A panic is caught closer to the handler.
 	ended := false
 	defer func() {
 		if !ended {
-			b.shift.Batches.Add(1)
+			b.life.Hold()
 			go b.run()
 		}
 	}()

@@ -450,7 +450,7 @@ func TestCloseWithoutZooKeeper(t *testing.T) {
 		}
 	}
 	network.Cut()
-	c.crew.shift.Late.Wait()
+	c.crew.life.WaitLate()
 }
 
 // A topic is shared out in one way.

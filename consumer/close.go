@@ -85,20 +85,20 @@ func (c *Consumer) close(ctx context.Context, w *crew) error {
 	case <-ended:
 	case <-ctx.Done():
 		w.schedule.Stop() // Redis may keep leave waiting before it comes to that
-		w.shift.EndHandlers(ErrClosing)
+		w.life.EndHandlers(ErrClosing)
 		select {
 		case <-ended:
 		case <-time.After(c.grace):
 			err := w.stuck()
 			w.schedule.Close()
-			w.shift.EndRequests()
+			w.life.EndRequests()
 			w.policies.End()
 			w.fleet.Abandon()
 			c.log.Error("worker closed with slots still in hand", zap.Error(err))
 			return err
 		}
 	}
-	w.shift.End(ErrClosing)
+	w.life.End(ErrClosing)
 	if dropped := w.schedule.Dropped(); dropped != nil {
 		err := fmt.Errorf("the Redis client was closed before the consumer, so nothing was reported of the following; "+
 			"what they had in hand comes again when the lease or the session has ended: %s", named(dropped))

@@ -198,7 +198,7 @@ func (c *Consumer) start(ctx context.Context) error {
 	}
 	w := newCrew(c)
 	if err := w.fleet.Agree(ctx); err != nil {
-		w.shift.End(nil)
+		w.life.End(nil)
 		return err
 	}
 	w.build(c)
@@ -219,7 +219,7 @@ func (c *Consumer) start(ctx context.Context) error {
 			w.leaveFleet(w.fleet.Undo)
 		}
 		w.policies.End()
-		w.shift.End(nil)
+		w.life.End(nil)
 	}
 	return err
 }

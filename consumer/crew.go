@@ -11,12 +11,12 @@ import (
 	"github.com/slotmq/go-rmq/internal/fleet"
 	"github.com/slotmq/go-rmq/internal/flow"
 	"github.com/slotmq/go-rmq/internal/frozen"
+	"github.com/slotmq/go-rmq/internal/lifetime"
 	"github.com/slotmq/go-rmq/internal/lookout"
 	"github.com/slotmq/go-rmq/internal/observers"
 	"github.com/slotmq/go-rmq/internal/planner"
 	"github.com/slotmq/go-rmq/internal/policies"
 	"github.com/slotmq/go-rmq/internal/schedule"
-	"github.com/slotmq/go-rmq/internal/shift"
 	"github.com/slotmq/go-rmq/internal/sweeper"
 	"github.com/slotmq/go-rmq/internal/wakeups"
 	"github.com/slotmq/go-rmq/internal/worker"
@@ -25,7 +25,7 @@ import (
 
 // crew is all that does the work between Start and Close.
 type crew struct {
-	shift     *shift.Shift
+	life      *lifetime.Lifetime
 	away      *away.Watch
 	topics    []*topic
 	announcer *wakeups.Announcer
@@ -49,19 +49,19 @@ type crew struct {
 // newCrew makes the fleet, which compares the definitions. The rest waits until they agree:
 // only then is it known how many slots there are.
 func newCrew(c *Consumer) *crew {
-	w := &crew{shift: shift.New(), topics: c.topics}
-	w.away = &away.Watch{Log: c.away, Redis: c.rdb, Ctx: w.shift.Background, Go: func(look func()) bool {
-		w.shift.Running.Go(look)
+	w := &crew{life: lifetime.New(), topics: c.topics}
+	w.away = &away.Watch{Log: c.away, Redis: c.rdb, Ctx: w.life.Background, Go: func(look func()) bool {
+		w.life.Go(look)
 		return true
 	}}
-	w.announcer = &wakeups.Announcer{Shift: w.shift, Redis: c.rdb, Log: c.log}
+	w.announcer = &wakeups.Announcer{Life: w.life, Redis: c.rdb, Log: c.log}
 	shared := make([]*fleet.Topic, len(c.topics))
 	for i, t := range c.topics {
 		shared[i], t.MaxLate = &t.Topic, t.opts.MaxLate
 	}
 	w.fleet = c.shares(fleet.Config{
 		ID: c.id, Namespace: c.cfg.Namespace, Sharing: c.cfg.Slots, Lease: c.cfg.Lease, Recheck: c.recheck,
-		Redis: c.rdb, Scripts: c.scripts, Shift: w.shift, Announcer: w.announcer, Topics: shared, Away: w.away,
+		Redis: c.rdb, Scripts: c.scripts, Life: w.life, Announcer: w.announcer, Topics: shared, Away: w.away,
 		Log: c.log, Logger: c.cfg.Logger,
 		Gained:     w.gained,
 		HolderDied: func(slots []*schedule.Slot) { w.turns.takeovers.await(topicsOf(slots)) },
@@ -82,7 +82,7 @@ func (w *crew) build(c *Consumer) {
 		watching = append(slices.Clone(watching), c.cfg.Journal)
 	}
 	if w.observers = observers.New(watching, c.log); w.observers != nil {
-		w.news = &news{shift: w.shift, observers: w.observers, schedule: w.schedule}
+		w.news = &news{life: w.life, observers: w.observers, schedule: w.schedule}
 		w.schedule.RecordMoves()
 	}
 	w.outages, w.running = newOutages(c, w), newRunning(c, w)
@@ -92,23 +92,23 @@ func (w *crew) build(c *Consumer) {
 	w.makeReporter(c)
 	w.makePlanner(c)
 	w.makeSweeper(c)
-	takeovers := &takeovers{shift: w.shift, rdb: c.rdb, schedule: w.schedule, fleet: w.fleet, log: c.log}
+	takeovers := &takeovers{life: w.life, rdb: c.rdb, schedule: w.schedule, fleet: w.fleet, log: c.log}
 	w.turns = &turns{
 		rdb: c.rdb, schedule: w.schedule, pace: &c.pace,
 		batches: &batches{
-			shift: w.shift, schedule: w.schedule, rdb: c.rdb, scripts: c.scripts, pace: &c.pace, log: c.log, away: w.away,
+			life: w.life, schedule: w.schedule, rdb: c.rdb, scripts: c.scripts, pace: &c.pace, log: c.log, away: w.away,
 			hide: privacy(c.cfg.HideContents), askEvery: c.cfg.Lease / 3,
 		},
 		takeovers: takeovers, announcer: w.announcer, deaths: w.deaths, sweeper: w.sweeper, news: w.news,
 	}
 	w.worker = worker.New(worker.Config{
-		Shift: w.shift, Redis: c.rdb, Scripts: c.scripts, Schedule: w.schedule, Away: w.away, Log: c.log, Face: w.turns,
+		Life: w.life, Redis: c.rdb, Scripts: c.scripts, Schedule: w.schedule, Away: w.away, Log: c.log, Face: w.turns,
 	})
 	for _, t := range w.topics {
 		w.worker.Locate(t.scheduled, t.Qualified)
 	}
 	w.lookout = lookout.New(lookout.Config{
-		Shift: w.shift, Redis: c.rdb, Schedule: w.schedule, Log: c.log, Away: w.away,
+		Life: w.life, Redis: c.rdb, Schedule: w.schedule, Log: c.log, Away: w.away,
 		BeforeTakeover: func(t *schedule.Topic) { takeovers.askIfDue(asTopic(t)) },
 	}, w.scheduled, func(t *schedule.Topic) time.Duration { return asTopic(t).opts.SafetyLook })
 	heard, names := make([]wakeups.Topic, len(w.topics)), make([]string, len(w.topics))
@@ -117,10 +117,10 @@ func (w *crew) build(c *Consumer) {
 		w.limit(t, luascripts.Policy{})
 	}
 	w.policies = policies.New(policies.Config{
-		Shift: w.shift, Redis: c.rdb, Scripts: c.scripts, Topics: names, Period: fleet.Recheck, Log: c.log, Away: w.away,
+		Life: w.life, Redis: c.rdb, Scripts: c.scripts, Topics: names, Period: fleet.Recheck, Log: c.log, Away: w.away,
 		Changed: func(topic int, p luascripts.Policy) { w.limit(w.topics[topic], p) },
 	})
-	w.ears = &wakeups.Ears{Shift: w.shift, Redis: c.rdb, Topics: heard, Hearer: hearer{w}, Silence: c.silence, Log: c.log, Away: w.away}
+	w.ears = &wakeups.Ears{Life: w.life, Redis: c.rdb, Topics: heard, Hearer: hearer{w}, Silence: c.silence, Log: c.log, Away: w.away}
 }
 
 // newGate makes the gate of a topic. Where a test moves the clock of Redis no breaker would ever
@@ -150,29 +150,29 @@ func (w *crew) gained(t *schedule.Topic) {
 // run begins the work. The worker has joined the others.
 func (w *crew) run(sub *wakeups.Subscription) {
 	w.worker.Start()
-	w.shift.Running.Go(w.schedule.Alarm)
-	w.shift.Running.Go(func() { w.ears.Run(sub) })
-	w.shift.Running.Go(w.fleet.Run)
-	w.shift.Attending.Go(w.fleet.Attend)
-	w.shift.Running.Go(w.lookout.Run)
-	w.shift.Running.Go(w.policies.Run)
-	w.shift.Running.Go(w.planner.Run)
-	w.shift.Running.Go(w.outages.run)
-	w.shift.Running.Go(w.running.run)
+	w.life.Go(w.schedule.Alarm)
+	w.life.Go(func() { w.ears.Run(sub) })
+	w.life.Go(w.fleet.Run)
+	w.life.Attend(w.fleet.Attend)
+	w.life.Go(w.lookout.Run)
+	w.life.Go(w.policies.Run)
+	w.life.Go(w.planner.Run)
+	w.life.Go(w.outages.run)
+	w.life.Go(w.running.run)
 	if w.deaths != nil {
-		w.shift.Running.Go(w.deaths.Run)
+		w.life.Go(w.deaths.Run)
 	}
 	if w.sweeper != nil {
-		w.shift.Running.Go(w.sweeper.Run)
+		w.life.Go(w.sweeper.Run)
 	}
 	if w.news != nil {
-		w.shift.Running.Go(w.news.run)
+		w.life.Go(w.news.run)
 	}
 }
 
 // leaveFleet takes the worker out, within grace.
 func (w *crew) leaveFleet(how func(ctx context.Context)) {
-	ctx, cancel := context.WithTimeout(w.shift.Requests, grace)
+	ctx, cancel := context.WithTimeout(w.life.Requests, grace)
 	defer cancel()
 	how(ctx)
 }
@@ -188,8 +188,8 @@ func (w *crew) leave() {
 	for _, t := range w.topics {
 		t.gate.close()
 	}
-	w.shift.EndListening()
-	w.shift.Wait()
+	w.life.EndListening()
+	w.life.Wait()
 	w.policies.End()
 	w.fleet.End()
 }

@@ -91,7 +91,7 @@ func (w *crew) makeReporter(c *Consumer) {
 	}
 	if topics != nil {
 		w.deaths = deaths.New(deaths.Config{
-			Shift: w.shift, Redis: c.rdb, Scripts: c.scripts, Schedule: w.schedule, Log: c.log, TimedOut: ErrTimeout,
+			Life: w.life, Redis: c.rdb, Scripts: c.scripts, Schedule: w.schedule, Log: c.log, TimedOut: ErrTimeout,
 			About: privacy(c.cfg.HideContents).aboutDeath,
 		}, topics)
 	}

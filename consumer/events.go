@@ -3,9 +3,9 @@ package consumer
 import (
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/lifetime"
 	"github.com/slotmq/go-rmq/internal/observers"
 	"github.com/slotmq/go-rmq/internal/schedule"
-	"github.com/slotmq/go-rmq/internal/shift"
 	"github.com/slotmq/go-rmq/internal/worker"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
@@ -21,7 +21,7 @@ import (
 
 // news reports what happens to the messages of a worker. It is nil where nothing observes.
 type news struct {
-	shift     *shift.Shift
+	life      *lifetime.Lifetime
 	observers *observers.Observers
 	schedule  *schedule.Schedule
 }
@@ -100,7 +100,7 @@ func (n *news) run() {
 	through := false
 	defer func() {
 		if !through {
-			n.shift.Running.Go(n.run)
+			n.life.Go(n.run)
 		}
 	}()
 	for moves := n.schedule.NextMoves(nil); len(moves) > 0; moves = n.schedule.NextMoves(moves) {

@@ -16,7 +16,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/slotmq/go-rmq/internal/shift"
+	"github.com/slotmq/go-rmq/internal/lifetime"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
@@ -322,7 +322,7 @@ func TestServerClock(t *testing.T) {
 	t.Parallel()
 	read, asked := time.UnixMilli(1_000_000), time.Now().Add(-10*time.Hour)
 	answered := asked.Add(time.Hour)
-	b := batch{batches: &batches{shift: shift.New()}, clock: &serverClock{read, asked, answered}}
+	b := batch{batches: &batches{life: lifetime.New()}, clock: &serverClock{read, asked, answered}}
 	now := read.Add(time.Since(asked)) // what its clock shows at the most
 	for moment, want := range map[time.Time]struct{ over, sure bool }{
 		now.Add(-2 * time.Hour):    {true, true},

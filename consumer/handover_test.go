@@ -192,7 +192,7 @@ func TestCloseEndsTheSessionBeforeToo(t *testing.T) {
 	await.True(t, "the worker has another id", func() bool { return c.Worker() != first })
 	closed := make(chan error, 1)
 	go func() { closed <- closeIn(c, await.Patience) }()
-	await.Signal(t, "it closes", c.crew.shift.Background.Done())
+	await.Signal(t, "it closes", c.crew.life.Background.Done())
 	close(hangs)
 	await.True(t, "one slot is left", func() bool { return setAside(c) == 1 })
 	close(takesLong)

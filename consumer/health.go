@@ -49,7 +49,7 @@ func (c *Consumer) Health() error {
 			return fmt.Errorf("messages of topic %s cannot be handled: %w", t.Name, x)
 		}
 	}
-	if quiet := c.crew.shift.Quiet(); quiet > max(2*look, leastQuiet) {
+	if quiet := c.crew.life.Quiet(); quiet > max(2*look, leastQuiet) {
 		return fmt.Errorf("Redis has answered no turn and no look at the slots for %v", quiet.Round(time.Second))
 	}
 	return nil

@@ -114,13 +114,13 @@ func (b *batch) readNotes() bool {
 // askNotes asks the slot's server for the notes of the messages.
 func (b *batch) askNotes() ([]any, error) {
 	key := luascripts.NoteKey(b.topic.Qualified, b.Index)
-	node, _, err := cluster.MasterFor(b.shift.Requests, b.rdb, key) // a replica may not have them yet
+	node, _, err := cluster.MasterFor(b.life.Requests, b.rdb, key) // a replica may not have them yet
 	if err != nil {
 		return nil, err
 	}
-	texts, err := node.HMGet(b.shift.Requests, key, b.answer.Contents...).Result()
+	texts, err := node.HMGet(b.life.Requests, key, b.answer.Contents...).Result()
 	if cluster.Moved(err) {
-		return b.rdb.HMGet(b.shift.Requests, key, b.answer.Contents...).Result()
+		return b.rdb.HMGet(b.life.Requests, key, b.answer.Contents...).Result()
 	}
 	return texts, script.WrongType(err, key)
 }
@@ -165,6 +165,6 @@ func (w *crew) makeSweeper(c *Consumer) {
 		}
 	}
 	if topics != nil {
-		w.sweeper = sweeper.New(sweeper.Config{Shift: w.shift, Redis: c.rdb, Scripts: c.scripts, Schedule: w.schedule, Log: c.log}, topics)
+		w.sweeper = sweeper.New(sweeper.Config{Life: w.life, Redis: c.rdb, Scripts: c.scripts, Schedule: w.schedule, Log: c.log}, topics)
 	}
 }

@@ -54,7 +54,7 @@ func (o *outages) run() {
 	through := false
 	defer func() {
 		if !through {
-			o.shift.Running.Go(o.run)
+			o.life.Go(o.run)
 		}
 	}()
 	timer := time.NewTimer(renewal)
@@ -146,8 +146,8 @@ func (o *outages) publish(t *topic, x outage) {
 	if !x.over.IsZero() {
 		since = time.Time{}
 	}
-	err := o.scripts.Probing(o.shift.Background, t.Qualified, o.fleet.Present().Worker(), since, 3*renewal)
-	if err != nil && o.shift.Background.Err() == nil {
+	err := o.scripts.Probing(o.life.Background, t.Qualified, o.fleet.Present().Worker(), since, 3*renewal)
+	if err != nil && o.life.Background.Err() == nil {
 		o.log.Debug("people cannot see in Redis whether the worker probes", zap.String("topic", t.Name), zap.Error(err))
 	}
 }

@@ -23,7 +23,7 @@ func TestQuestionsOfTwoHolders(t *testing.T) {
 	must.Do(t, w.fleet.Agree(ctx))
 	w.build(c)
 	must.Do(t, w.fleet.Join(ctx, w.schedule, w.scheduled))
-	defer w.shift.End(nil)
+	defer w.life.End(nil)
 	defer w.fleet.Undo(ctx)
 	one := c.topics[0]
 	x := asSlot(one.scheduled.Status()[0].Slot)
@@ -37,7 +37,7 @@ func TestQuestionsOfTwoHolders(t *testing.T) {
 		w.turns.Busy(answer)
 		x.busy = time.Now().Add(-since)
 		w.turns.Busy(answer)
-		w.shift.Announcing.Wait()
+		w.life.Wait()
 	}
 	busyWith("first", askAfter)
 	busyWith("first", 10*askAfter) // asked just now

@@ -68,15 +68,15 @@ func (r *running) look(t *topic) {
 	if same && len(runs) == len(r.noted[t]) && (len(runs) == 0 || time.Since(r.at[t]) < renewal) {
 		return
 	}
-	if err := r.note(t, runs); err != nil && r.shift.Background.Err() == nil {
-		cluster.NoteError(r.shift.Requests, r.rdb, err)
+	if err := r.note(t, runs); err != nil && r.life.Background.Err() == nil {
+		cluster.NoteError(r.life.Requests, r.rdb, err)
 		r.log.Debug("people cannot see in Redis what runs for long", zap.String("topic", t.Name), zap.Error(err))
 	}
 }
 
 // note has Redis know what runs, and nothing else of this worker, nor of those that died.
 func (r *running) note(t *topic, runs map[string]luascripts.Running) error {
-	ctx := r.shift.Requests
+	ctx := r.life.Requests
 	server, _, err := cluster.MasterFor(ctx, r.rdb, luascripts.RunningKey(t.Qualified))
 	if err != nil {
 		return err

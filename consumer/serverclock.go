@@ -52,7 +52,7 @@ func (b *batch) past(moment time.Time, ask bool) (by time.Duration, ok bool) {
 		case !known:
 			ok = b.askTime()
 		default: // it is between earliest and latest: soon even earliest is past it
-			ok = wait.Sleep(b.shift.Requests, 1-by)
+			ok = wait.Sleep(b.life.Requests, 1-by)
 		}
 		if !ok {
 			return 0, false
@@ -64,10 +64,10 @@ func (b *batch) past(moment time.Time, ask bool) (by time.Duration, ok bool) {
 func (b *batch) askTime() bool {
 	for {
 		asked := time.Now()
-		node, _, err := cluster.MasterFor(b.shift.Requests, b.rdb, b.Turn.Keys.Store)
+		node, _, err := cluster.MasterFor(b.life.Requests, b.rdb, b.Turn.Keys.Store)
 		if err == nil {
 			var read time.Time
-			if read, err = node.Time(b.shift.Requests).Result(); err == nil {
+			if read, err = node.Time(b.life.Requests).Result(); err == nil {
 				*b.clock = serverClock{read: read, asked: asked, answered: time.Now()}
 				return true
 			}
@@ -85,8 +85,8 @@ const noAnswer = time.Second
 // messages may not be handled. It waits for a moment, and reports whether the batch is still held:
 // what is handed back loses its time, so it is asked again as long as that may help.
 func (b *batch) askAgain(err error, say string) bool {
-	cluster.NoteError(b.shift.Requests, b.rdb, err)
+	cluster.NoteError(b.life.Requests, b.rdb, err)
 	logOf(b.Scheduled()).Log(b.away.Level(b.Turn.Keys.Store, err), say, zap.Error(err))
 	b.topic.meets(err)
-	return !b.Leaving() && b.watchdog.holds(time.Now()) && wait.Sleep(b.shift.Requests, noAnswer)
+	return !b.Leaving() && b.watchdog.holds(time.Now()) && wait.Sleep(b.life.Requests, noAnswer)
 }

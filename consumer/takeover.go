@@ -9,13 +9,13 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/fleet"
+	"github.com/slotmq/go-rmq/internal/lifetime"
 	"github.com/slotmq/go-rmq/internal/schedule"
-	"github.com/slotmq/go-rmq/internal/shift"
 )
 
 // takeovers asks the topics' Backoff before batches of workers that died are taken over.
 type takeovers struct {
-	shift    *shift.Shift
+	life     *lifetime.Lifetime
 	rdb      redis.UniversalClient
 	schedule *schedule.Schedule
 	fleet    *fleet.Fleet
@@ -30,7 +30,7 @@ func (c *takeovers) ask(t *topic) <-chan struct{} {
 		close(none)
 		return none
 	}
-	return t.takeover.ask(&c.shift.Watching, func() time.Duration {
+	return t.takeover.ask(c.life.Go, func() time.Duration {
 		return askBackoff(t.opts.Backoff, 1, func(p any) {
 			c.log.Error(backoffPanicked, zap.String("topic", t.Name), zap.Any("panic", p))
 		})
@@ -59,7 +59,7 @@ func (c *takeovers) await(topics []*topic) {
 		case <-answered:
 		case <-timer.C:
 			return
-		case <-c.shift.Background.Done():
+		case <-c.life.Background.Done():
 			return
 		}
 	}
@@ -68,7 +68,7 @@ func (c *takeovers) await(topics []*topic) {
 // due reports whether the lease of a batch is over in a slot that is this worker's,
 // or its holder is proven dead.
 func (c *takeovers) due(t *topic) bool {
-	ctx, cancel := context.WithTimeout(c.shift.Background, delayHolds)
+	ctx, cancel := context.WithTimeout(c.life.Background, delayHolds)
 	defer cancel()
 	slots, term := c.schedule.Assigned(t.scheduled), c.fleet.Present()
 	pipe := c.rdb.Pipeline()

@@ -44,7 +44,7 @@ func (x *takeoverDelay) pending() bool {
 
 // ask asks for the delay in a goroutine of group, unless that was done a moment ago. What
 // it returns is closed when the answer is there.
-func (x *takeoverDelay) ask(group *sync.WaitGroup, backoff func() time.Duration) <-chan struct{} {
+func (x *takeoverDelay) ask(begin func(func()), backoff func() time.Duration) <-chan struct{} {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.asking != nil {
@@ -56,7 +56,7 @@ func (x *takeoverDelay) ask(group *sync.WaitGroup, backoff func() time.Duration)
 		return answered
 	}
 	x.asking = answered
-	group.Go(func() {
+	begin(func() {
 		d := backoff()
 		x.mu.Lock()
 		defer x.mu.Unlock()

@@ -154,7 +154,7 @@ func (m *watchdog) end() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.timer.Stop() {
-		m.shift.Watching.Done()
+		m.life.Release()
 	}
 	if m.cancel != nil {
 		m.cancel(nil)
@@ -187,11 +187,11 @@ func (m *watchdog) arm() {
 	default:
 		in = min(in, m.touchAt.Sub(now))
 	}
-	m.shift.Watching.Add(1)
+	m.life.Hold()
 	if m.timer == nil {
 		m.timer = time.AfterFunc(in, m.look)
 	} else if m.timer.Reset(in) {
-		m.shift.Watching.Done() // it had been set already
+		m.life.Release() // it had been set already
 	}
 }
 
@@ -199,7 +199,7 @@ func (m *watchdog) arm() {
 func (m *watchdog) look() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	defer m.shift.Watching.Done()
+	defer m.life.Release()
 	if m.watched == nil {
 		return // the batch ended as the timer fired
 	}
@@ -222,7 +222,7 @@ func (m *watchdog) look() {
 		// Not waited for here: an answer that does not come must keep nothing from
 		// cancelling the handlers in time.
 		m.touching = true
-		m.shift.Watching.Go(func() {
+		m.life.Go(func() {
 			m.mu.Lock()
 			defer m.mu.Unlock()
 			m.touch(b)
@@ -244,7 +244,7 @@ func (m *watchdog) touch(b *watched) {
 	sent, c := time.Now(), m.batches // m may watch over another batch meanwhile
 	m.mu.Unlock()
 	leased := b.term.Lease() > 0
-	held, asked, err := c.scripts.Keep(c.shift.Requests, *b.keys, b.id, b.fence, leased)
+	held, asked, err := c.scripts.Keep(c.life.Requests, *b.keys, b.id, b.fence, leased)
 	level := c.away.Level(b.keys.Store, err)
 	m.mu.Lock()
 	switch now := time.Now(); {

@@ -34,7 +34,7 @@ func (d *desk) deliver(h *Held, s *seat) {
 	case !ok: // whether it came too late is not known
 		d.giveBack(h)
 	case len(late) == len(h.Messages):
-		d.Poller.shift.Batches.Go(func() { d.finishHeld(h, nil) })
+		d.Poller.life.Go(func() { d.finishHeld(h, nil) })
 	default:
 		h.Messages = slices.DeleteFunc(h.Messages, func(m Message) bool { return late[m.Content] })
 		if s == nil || !s.give(h) {
@@ -75,5 +75,5 @@ func (h *Held) sort(r *receipt, late map[string]bool) {
 
 // giveBack gives back a batch that nobody has got: no attempt is spent.
 func (p *Poller) giveBack(h *Held) {
-	p.shift.Batches.Go(func() { p.finishHeld(h, []Verdict{NotStarted()}) })
+	p.life.Go(func() { p.finishHeld(h, []Verdict{NotStarted()}) })
 }

@@ -64,15 +64,15 @@ func (d *desk) endLocked(why error) bool {
 
 // wind ends the work of the desk.
 func (d *desk) wind(why error) {
-	d.shift.EndBackground()
+	d.life.EndBackground()
 	d.schedule.Stop()
 	d.schedule.WaitIdle()
 	d.schedule.Close()
-	d.shift.EndListening()
-	d.shift.Wait()
+	d.life.EndListening()
+	d.life.Wait()
 	d.policies.End()
-	d.delist(d.shift.Requests)
-	d.shift.End(why)
+	d.delist(d.life.Requests)
+	d.life.End(why)
 	d.forget(d)
 	d.log.Debug("desk closed", zap.String("topic", d.name))
 }
@@ -80,7 +80,7 @@ func (d *desk) wind(why error) {
 // abandon has the desk be closed without waiting: its turns may have no answer. What they have taken comes again when
 // its time to run is over.
 func (d *desk) abandon(why error) {
-	d.shift.End(why)
+	d.life.End(why)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.given = true

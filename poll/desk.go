@@ -7,11 +7,11 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/away"
+	"github.com/slotmq/go-rmq/internal/lifetime"
 	"github.com/slotmq/go-rmq/internal/lookout"
 	"github.com/slotmq/go-rmq/internal/planner"
 	"github.com/slotmq/go-rmq/internal/policies"
 	"github.com/slotmq/go-rmq/internal/schedule"
-	"github.com/slotmq/go-rmq/internal/shift"
 	"github.com/slotmq/go-rmq/internal/sweeper"
 	"github.com/slotmq/go-rmq/internal/wakeups"
 	"github.com/slotmq/go-rmq/internal/worker"
@@ -26,7 +26,7 @@ type desk struct {
 	*Poller
 	name string // of the topic
 
-	shift  *shift.Shift
+	life   *lifetime.Lifetime
 	opened chan struct{} // closed when what is below is set
 	failed error         // why it could not be opened
 	closed chan struct{} // closed when the desk is no more
@@ -60,7 +60,7 @@ type desk struct {
 
 func newDesk(p *Poller, name string) *desk {
 	return &desk{
-		Poller: p, name: name, shift: shift.New(), opened: make(chan struct{}), closed: make(chan struct{}), others: 1, out: map[int]time.Time{},
+		Poller: p, name: name, life: lifetime.New(), opened: make(chan struct{}), closed: make(chan struct{}), others: 1, out: map[int]time.Time{},
 	}
 }
 
@@ -75,24 +75,24 @@ func (d *desk) build() {
 	d.scheduled.Allow(schedule.ByFlow, 0)
 	cfg := d.cfg
 	d.worker = worker.New(worker.Config{
-		Shift: d.shift, Redis: cfg.Redis, Scripts: d.scripts, Schedule: d.schedule, Away: d.away, Log: d.log.With(zap.String("topic", d.name)), Face: turns{d},
+		Life: d.life, Redis: cfg.Redis, Scripts: d.scripts, Schedule: d.schedule, Away: d.away, Log: d.log.With(zap.String("topic", d.name)), Face: turns{d},
 	})
 	d.lookout = lookout.New(lookout.Config{
-		Shift: d.shift, Redis: cfg.Redis, Schedule: d.schedule, Log: d.log, Away: d.away, BeforeTakeover: func(*schedule.Topic) {},
+		Life: d.life, Redis: cfg.Redis, Schedule: d.schedule, Log: d.log, Away: d.away, BeforeTakeover: func(*schedule.Topic) {},
 	}, []*schedule.Topic{d.scheduled}, func(*schedule.Topic) time.Duration { return cfg.SafetyLook })
 	d.planner = planner.New(planner.Config{
-		Shift: d.shift, Redis: cfg.Redis, Scripts: d.scripts, Schedule: d.schedule, Observers: d.observers, Journal: cfg.Journal, Log: d.log, Away: d.away,
+		Life: d.life, Redis: cfg.Redis, Scripts: d.scripts, Schedule: d.schedule, Observers: d.observers, Journal: cfg.Journal, Log: d.log, Away: d.away,
 	}, []*planner.Topic{{Topic: d.topic, Qualified: d.qualified, Scheduled: d.scheduled, Look: cfg.SafetyLook}})
 	if d.topic.Notes {
-		d.sweeper = sweeper.New(sweeper.Config{Shift: d.shift, Redis: cfg.Redis, Scripts: d.scripts, Schedule: d.schedule, Log: d.log},
+		d.sweeper = sweeper.New(sweeper.Config{Life: d.life, Redis: cfg.Redis, Scripts: d.scripts, Schedule: d.schedule, Log: d.log},
 			[]*sweeper.Topic{{Name: d.qualified, Scheduled: d.scheduled, Look: cfg.SafetyLook}})
 	}
 	d.policies = policies.New(policies.Config{
-		Shift: d.shift, Redis: cfg.Redis, Scripts: d.scripts, Topics: []string{d.qualified}, Period: refresh, Log: d.log, Away: d.away,
+		Life: d.life, Redis: cfg.Redis, Scripts: d.scripts, Topics: []string{d.qualified}, Period: refresh, Log: d.log, Away: d.away,
 		Changed: func(_ int, p luascripts.Policy) { d.setLimit(p) },
 	})
 	d.ears = &wakeups.Ears{
-		Shift: d.shift, Redis: cfg.Redis, Topics: []wakeups.Topic{{Name: d.qualified, Slots: d.topic.Slots}}, Hearer: hearer{d},
+		Life: d.life, Redis: cfg.Redis, Topics: []wakeups.Topic{{Name: d.qualified, Slots: d.topic.Slots}}, Hearer: hearer{d},
 		Silence: wakeups.SilenceOf(cfg.Redis), Log: d.log, Away: d.away,
 	}
 }
@@ -109,14 +109,14 @@ func (d *desk) run(sub *wakeups.Subscription) {
 	}
 	d.scheduled.Assign(d, all)
 	d.worker.Start()
-	d.shift.Running.Go(d.schedule.Alarm)
-	d.shift.Running.Go(func() { d.ears.Run(sub) })
-	d.shift.Running.Go(d.lookout.Run)
-	d.shift.Running.Go(d.policies.Run)
-	d.shift.Running.Go(d.planner.Run)
-	d.shift.Running.Go(d.enlist)
+	d.life.Go(d.schedule.Alarm)
+	d.life.Go(func() { d.ears.Run(sub) })
+	d.life.Go(d.lookout.Run)
+	d.life.Go(d.policies.Run)
+	d.life.Go(d.planner.Run)
+	d.life.Go(d.enlist)
 	if d.sweeper != nil {
-		d.shift.Running.Go(d.sweeper.Run)
+		d.life.Go(d.sweeper.Run)
 		d.sweeper.Hurry(d.scheduled)
 	}
 	d.planner.Hurry(d.scheduled)

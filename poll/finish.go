@@ -185,7 +185,7 @@ func (p *Poller) qualify(topic string) string { return luascripts.Qualify(p.cfg.
 
 // finishHeld finishes a batch that nobody has got, until its time to run is over.
 func (p *Poller) finishHeld(h *Held, verdicts []Verdict) {
-	ctx, cancel := context.WithDeadline(p.shift.Requests, h.Until)
+	ctx, cancel := context.WithDeadline(p.life.Requests, h.Until)
 	defer cancel()
 	if _, err := p.finish(ctx, h.receipt, h.all, verdicts); err != nil {
 		p.log.Warn("a batch that was not received could not be given back; it comes again when its time to run is over",

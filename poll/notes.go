@@ -18,7 +18,7 @@ func (d *desk) readNotes(h *Held) (late map[string]bool, ok bool) {
 	if !d.topic.Notes {
 		return nil, true
 	}
-	key, ctx := luascripts.NoteKey(d.qualified, h.Slot), d.shift.Requests
+	key, ctx := luascripts.NoteKey(d.qualified, h.Slot), d.life.Requests
 	contents := make([]string, len(h.Messages))
 	for i, m := range h.Messages {
 		contents[i] = m.Content
@@ -72,9 +72,9 @@ func (p *Poller) forgetNotes(r *receipt, contents []string, all []*Verdict) {
 	if over == nil {
 		return
 	}
-	p.shift.Announcing.Go(func() {
-		cmd := p.scripts.ForgetCmd(p.shift.Requests, luascripts.KeysOf(p.qualify(r.topic.Name), r.slot), over)
-		p.scripts.Exec(p.shift.Requests, cmd)
+	p.life.Go(func() {
+		cmd := p.scripts.ForgetCmd(p.life.Requests, luascripts.KeysOf(p.qualify(r.topic.Name), r.slot), over)
+		p.scripts.Exec(p.life.Requests, cmd)
 		if _, _, err := luascripts.ForgetAnswer(cmd); err != nil { // a sweep finds them
 			p.log.Debug("notes were not removed", zap.String("topic", r.topic.Name), zap.Int("slot", r.slot), zap.Error(err))
 		}

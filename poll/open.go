@@ -32,13 +32,13 @@ func (d *desk) open() {
 	if err != nil {
 		d.failed = fmt.Errorf("topic %s: %w", d.name, err)
 		d.forget(d)
-		d.shift.End(err)
+		d.life.End(err)
 	}
 	close(d.opened)
 }
 
 func (d *desk) begin() error {
-	ctx := d.shift.Requests
+	ctx := d.life.Requests
 	if err := (message.Topic{Name: d.name, Kind: message.KindPriority}).Validate(); err != nil { // the name; the kind is not known yet
 		return err
 	}
@@ -54,7 +54,7 @@ func (d *desk) begin() error {
 			return err
 		}
 	}
-	d.away = d.watch(d.shift)
+	d.away = d.watch(d.life)
 	d.build()
 	// Subscribed first, so that nothing sent after the first look is missed.
 	sub, err := d.ears.Subscribe(ctx)

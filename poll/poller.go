@@ -12,10 +12,10 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/away"
+	"github.com/slotmq/go-rmq/internal/lifetime"
 	"github.com/slotmq/go-rmq/internal/logs"
 	"github.com/slotmq/go-rmq/internal/observers"
 	"github.com/slotmq/go-rmq/internal/rights"
-	"github.com/slotmq/go-rmq/internal/shift"
 	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/internal/wakeups"
 	"github.com/slotmq/go-rmq/luascripts"
@@ -28,8 +28,8 @@ type Poller struct {
 	scripts   *luascripts.Scripts
 	observers *observers.Observers // nil: nobody watches
 	log       *zap.Logger
-	shift     *shift.Shift // of what belongs to no desk
-	id        string       // in the lists of those who take
+	life      *lifetime.Lifetime // of what belongs to no desk
+	id        string             // in the lists of those who take
 	idleAfter time.Duration
 	away      *away.Watch
 	announcer *wakeups.Announcer
@@ -53,17 +53,17 @@ func New(cfg Config) (*Poller, error) {
 	log := away.Share(logs.Choose(cfg.Logger, cfg.Slog)) // its desks'
 	p := &Poller{
 		cfg: cfg, scripts: luascripts.New(cfg.Redis), observers: observers.New(watching, log), log: log.With(zap.String("taker", cfg.Worker)),
-		shift: shift.New(), id: luascripts.TakerID(cfg.Worker, newBits()), idleAfter: idleDesk, desks: map[string]*desk{},
+		life: lifetime.New(), id: luascripts.TakerID(cfg.Worker, newBits()), idleAfter: idleDesk, desks: map[string]*desk{},
 	}
-	p.away = p.watch(p.shift)
-	p.announcer = &wakeups.Announcer{Shift: p.shift, Redis: cfg.Redis, Log: p.log}
+	p.away = p.watch(p.life)
+	p.announcer = &wakeups.Announcer{Life: p.life, Redis: cfg.Redis, Log: p.log}
 	return p, nil
 }
 
-// watch is what notices that a server is away, as long as a shift lasts.
-func (p *Poller) watch(s *shift.Shift) *away.Watch {
+// watch is what notices that a server is away, as long as a lifetime lasts.
+func (p *Poller) watch(s *lifetime.Lifetime) *away.Watch {
 	return &away.Watch{Log: away.In(p.log), Redis: p.cfg.Redis, Ctx: s.Background, Go: func(look func()) bool {
-		s.Running.Go(look)
+		s.Go(look)
 		return true
 	}}
 }
@@ -112,7 +112,7 @@ func (p *Poller) until(ctx context.Context, done <-chan struct{}) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-p.shift.Background.Done():
+	case <-p.life.Background.Done():
 		return errClosed
 	}
 }
@@ -163,7 +163,7 @@ func (p *Poller) Close(ctx context.Context) error {
 	p.mu.Lock()
 	p.closed = true
 	p.mu.Unlock()
-	p.shift.EndBackground() // ends the waits
+	p.life.EndBackground() // ends the waits
 	var closing sync.WaitGroup
 	closing.Go(p.calls.Wait)
 	err := wait.Group(ctx, &closing)
@@ -177,12 +177,12 @@ func (p *Poller) Close(ctx context.Context) error {
 		err = wait.Group(ctx, &closing)
 	}
 	if err == nil {
-		err = wait.For(ctx, func(context.Context) error { p.shift.Wait(); return nil })
+		err = wait.For(ctx, func(context.Context) error { p.life.Wait(); return nil })
 	}
 	for _, d := range all {
 		d.abandon(errClosed)
 	}
-	p.shift.End(errClosed)
+	p.life.End(errClosed)
 	if err != nil {
 		return fmt.Errorf("close poller: %w", errors.Join(err, errors.New("Redis has not answered in time; batches that were not received may stay out until their time to run is over")))
 	}

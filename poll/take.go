@@ -118,7 +118,7 @@ func (p *Poller) take(ctx context.Context, topics []string, o Take) (h *Held, er
 		case h := <-t.served:
 			return h, nil
 		case <-s.nothing:
-		case <-p.shift.Background.Done():
+		case <-p.life.Background.Done():
 			return nil, errClosed
 		case <-ctx.Done():
 			return nil, ctx.Err()
@@ -129,7 +129,7 @@ func (p *Poller) take(ctx context.Context, topics []string, o Take) (h *Held, er
 		return h, nil
 	case <-over.C:
 		return nil, nil
-	case <-p.shift.Background.Done():
+	case <-p.life.Background.Done():
 		return nil, errClosed
 	case <-ctx.Done():
 		return nil, ctx.Err()

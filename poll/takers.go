@@ -37,8 +37,8 @@ func (d *desk) tellOthers(ctx context.Context) error {
 
 // enlist repeats tellOthers until the desk closes.
 func (d *desk) enlist() {
-	for wait.Sleep(d.shift.Background, refresh) {
-		if err := d.tellOthers(d.shift.Background); err != nil && d.shift.Background.Err() == nil {
+	for wait.Sleep(d.life.Background, refresh) {
+		if err := d.tellOthers(d.life.Background); err != nil && d.life.Background.Err() == nil {
 			d.log.Log(d.away.Level(luascripts.TakersKey(d.qualified), err), "it is not noted that this process takes from a topic", zap.String("topic", d.name), zap.Error(err))
 		}
 	}

@@ -53,7 +53,7 @@ func (d turns) Answered(a *worker.Answer) {
 // Took gives a batch to whom it was taken for. What is to be read of it is not waited for here.
 func (d turns) Took(a *worker.Answer) {
 	h, s := d.took(slotIn(a), a.Answer)
-	d.shift.Running.Go(func() {
+	d.life.Go(func() {
 		d.deliver(h, s)
 		d.settled()
 	})

@@ -29,12 +29,12 @@ func (r *Reporter) Hurry(of *schedule.Topic) {
 // Run looks at the slots of each topic now and then: a worker may have died before it reported
 // what it knew, and others may have killed messages in a slot that is this one's now.
 func (r *Reporter) Run() {
-	for topics := r.plan.Next(r.Shift.Background); topics != nil; topics = r.plan.Next(r.Shift.Background) {
+	for topics := r.plan.Next(r.Life.Background); topics != nil; topics = r.plan.Next(r.Life.Background) {
 		groups := map[string][]place{} // by server
 		for _, topic := range topics {
 			for _, x := range r.Schedule.Assigned(topic.Scheduled) {
 				p := place{topic, x.Index}
-				if _, addr, err := cluster.MasterFor(r.Shift.Background, r.Redis, p.keys().Dead); err == nil {
+				if _, addr, err := cluster.MasterFor(r.Life.Background, r.Redis, p.keys().Dead); err == nil {
 					groups[addr] = append(groups[addr], p)
 				}
 			}
@@ -48,10 +48,10 @@ func (r *Reporter) Run() {
 // look begins to report the deaths in those of some slots, all of one server, that have any.
 // Nearly always none has, and one command finds that out for many slots.
 func (r *Reporter) look(_ string, slots []place) {
-	if r.Shift.Background.Err() != nil {
+	if r.Life.Background.Err() != nil {
 		return
 	}
-	node, _, err := cluster.MasterFor(r.Shift.Background, r.Redis, slots[0].keys().Dead)
+	node, _, err := cluster.MasterFor(r.Life.Background, r.Redis, slots[0].keys().Dead)
 	if err != nil {
 		return
 	}
@@ -80,10 +80,10 @@ func (r *Reporter) withDead(node redis.UniversalClient, slots []place, together 
 		for i, p := range group {
 			keys[i] = p.keys().Dead
 		}
-		exist = append(exist, pipe.Exists(r.Shift.Background, keys...))
+		exist = append(exist, pipe.Exists(r.Life.Background, keys...))
 	}
-	if _, err := pipe.Exec(r.Shift.Background); cluster.Unanswered(err) {
-		cluster.NoteError(r.Shift.Background, r.Redis, err)
+	if _, err := pipe.Exec(r.Life.Background); cluster.Unanswered(err) {
+		cluster.NoteError(r.Life.Background, r.Redis, err)
 		r.Log.Debug("the look for deaths failed", zap.Error(err))
 		return nil // the next look finds them
 	}

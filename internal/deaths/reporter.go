@@ -11,8 +11,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/errands"
+	"github.com/slotmq/go-rmq/internal/lifetime"
 	"github.com/slotmq/go-rmq/internal/schedule"
-	"github.com/slotmq/go-rmq/internal/shift"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -56,7 +56,7 @@ type Topic struct {
 
 // Config of a [Reporter].
 type Config struct {
-	Shift    *shift.Shift
+	Life     *lifetime.Lifetime
 	Redis    redis.UniversalClient
 	Scripts  *luascripts.Scripts
 	Schedule *schedule.Schedule
@@ -136,7 +136,7 @@ func New(c Config, topics []*Topic) *Reporter {
 	}
 	gap := errands.Gap(shortest) // a timetable may be so late
 	r.plan = errands.NewTimetable(topics, gap, func(topic *Topic) time.Duration { return topic.Look - gap })
-	r.lines = errands.NewLines(lookAtOnce, &c.Shift.Running, r.look)
+	r.lines = errands.NewLines(lookAtOnce, c.Life.Go, r.look)
 	return r
 }
 
@@ -152,7 +152,7 @@ func (r *Reporter) Look(of *schedule.Topic, slot int) {
 func (r *Reporter) begin(p place) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.Shift.Background.Err() != nil {
+	if r.Life.Background.Err() != nil {
 		return // the worker that has the slot next looks there
 	}
 	if s := r.reporting[p]; s != nil {
@@ -167,7 +167,7 @@ func (r *Reporter) begin(p place) {
 	s := &progress{woken: make(chan struct{}, 1)}
 	r.reporting[p] = s
 	r.active++
-	r.Shift.Running.Go(func() { r.run(p, s) })
+	r.Life.Go(func() { r.run(p, s) })
 }
 
 // run reports the deaths of a slot until there is none left.
@@ -180,7 +180,7 @@ func (r *Reporter) run(p place, s *progress) {
 				d = &s.list[0]
 			}
 			again := r.failed(p, s, d, errors.New("its goroutine was ended"))
-			r.Shift.Running.Go(func() {
+			r.Life.Go(func() {
 				r.wait(s, again)
 				r.run(p, s)
 			})
@@ -194,7 +194,7 @@ func (r *Reporter) run(p place, s *progress) {
 		if wait > 0 {
 			r.wait(s, wait)
 		}
-		if r.Shift.Background.Err() != nil && r.end(p, s) {
+		if r.Life.Background.Err() != nil && r.end(p, s) {
 			break
 		}
 	}
@@ -206,7 +206,7 @@ func (r *Reporter) run(p place, s *progress) {
 func (r *Reporter) end(p place, s *progress) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if s.again && r.Shift.Background.Err() == nil {
+	if s.again && r.Life.Background.Err() == nil {
 		s.again = false
 		return false
 	}
@@ -235,7 +235,7 @@ func (r *Reporter) wait(s *progress, d time.Duration) {
 	case <-s.woken:
 		return
 	case <-timer.C:
-	case <-r.Shift.Background.Done():
+	case <-r.Life.Background.Done():
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -282,20 +282,20 @@ func (r *Reporter) next(p place, s *progress) (wait time.Duration) {
 func (r *Reporter) request(p place, reported string, count int) (luascripts.Deaths, error) {
 	r.requests <- struct{}{}
 	defer r.requests.leave()
-	return r.Scripts.Deaths(r.Shift.Requests, p.keys(), reported, count)
+	return r.Scripts.Deaths(r.Life.Requests, p.keys(), reported, count)
 }
 
 // enter waits for a place, unless the slot has one: among those of its topic, then among all.
 // It returns false when the worker closes.
 func (r *Reporter) enter(p place, s *progress) bool {
-	if !s.placed && p.topic.places.enter(r.Shift.Background) {
-		if s.placed = r.places.enter(r.Shift.Background); s.placed {
+	if !s.placed && p.topic.places.enter(r.Life.Background) {
+		if s.placed = r.places.enter(r.Life.Background); s.placed {
 			s.since = time.Now()
 		} else {
 			p.topic.places.leave()
 		}
 	}
-	return r.Shift.Background.Err() == nil
+	return r.Life.Background.Err() == nil
 }
 
 // leave gives up the place, if the slot has one.
@@ -325,7 +325,7 @@ func (s *progress) later(more time.Duration) time.Duration {
 // read. It returns how long to wait.
 func (r *Reporter) failed(p place, s *progress, d *luascripts.Death, err error) time.Duration {
 	s.failures++
-	if r.Shift.Background.Err() == nil {
+	if r.Life.Background.Err() == nil {
 		fields := []zap.Field{zap.String("topic", p.topic.Scheduled.Name), zap.Int("slot", p.slot), zap.Int("times", s.failures), zap.Duration("in", s.backoff())}
 		r.Log.Warn("a death could not be reported, and will be reported again", append(fields, r.About(d, err)...)...)
 	}
@@ -351,7 +351,7 @@ func (r *Reporter) note(p place, s *progress) {
 // report calls Report for one death. A panic is an error. If it does not return although its
 // context has ended, the place is given up: the slot waits on, and no other does.
 func (r *Reporter) report(p place, s *progress, d *luascripts.Death) (err error) {
-	ctx, cancel := context.WithTimeoutCause(r.Shift.Handlers, p.topic.Timeout, r.TimedOut)
+	ctx, cancel := context.WithTimeoutCause(r.Life.Handlers, p.topic.Timeout, r.TimedOut)
 	defer cancel()
 	hangs := time.AfterFunc(p.topic.Hung, func() {
 		r.Log.Error("a listener to the dead ignores its context: no death in this slot is reported until it returns",

@@ -106,7 +106,7 @@ func TestLines(t *testing.T) {
 	var all sync.WaitGroup
 	asked, answer := make(chan []int), make(chan struct{})
 	hung := make(chan struct{})
-	e := NewLines(3, &all, func(addr string, some []int) {
+	e := NewLines(3, all.Go, func(addr string, some []int) {
 		if addr == "hung" {
 			<-hung
 			return

@@ -8,9 +8,9 @@ import "sync"
 // a time. So thousands of topics are asked for in few round trips, the turns never wait
 // behind all of them at once, and a server that hangs holds up its own line only.
 type Lines[K comparable] struct {
-	most int                         // asked for together
-	do   func(line string, some []K) // asks a server
-	all  *sync.WaitGroup             // of the goroutines
+	most  int                         // asked for together
+	do    func(line string, some []K) // asks a server
+	begin func(func())                // a goroutine
 
 	mu    sync.Mutex
 	lines map[string][]K // by server; as long as its goroutine lives
@@ -27,9 +27,9 @@ const (
 	inHandAgain // and then once more: the answer may show what was before
 )
 
-// NewLines makes lines that are empty. Their goroutines run in the group all.
-func NewLines[K comparable](most int, all *sync.WaitGroup, do func(line string, some []K)) *Lines[K] {
-	return &Lines[K]{most: most, do: do, all: all, lines: map[string][]K{}, known: map[K]errand{}}
+// NewLines makes lines that are empty. Their goroutines are begun by begin.
+func NewLines[K comparable](most int, begin func(func()), do func(line string, some []K)) *Lines[K] {
+	return &Lines[K]{most: most, do: do, begin: begin, lines: map[string][]K{}, known: map[K]errand{}}
 }
 
 // Add has some things asked of a server. Each waits in the line that is named: normally the
@@ -52,7 +52,7 @@ func (e *Lines[K]) Add(line string, things ...K) {
 	}
 	e.lines[line] = waiting
 	if !runs {
-		e.all.Go(func() { e.run(line) })
+		e.begin(func() { e.run(line) })
 	}
 }
 

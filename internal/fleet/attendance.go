@@ -29,7 +29,7 @@ func newAttendance(p *parts, w way, d *definitions) *attendance {
 
 // run attends to the topics until the worker closes.
 func (a *attendance) run() {
-	for topics := a.plan.Next(a.Shift.Background); topics != nil; topics = a.plan.Next(a.Shift.Background) {
+	for topics := a.plan.Next(a.Life.Background); topics != nil; topics = a.plan.Next(a.Life.Background) {
 		for _, t := range topics {
 			refused := t.refused.Load()
 			a.definitions.renew(t)

@@ -32,8 +32,8 @@ type byRedis struct {
 
 func newByRedis(p *parts) way {
 	f := &byRedis{parts: p, newcomers: &newcomers{p}}
-	f.entering = errands.NewLines(topicsAtOnce, &f.Shift.Attending, f.refresh)
-	f.coming = errands.NewLines(topicsAtOnce, &f.Shift.Attending, func(server string, topics []*Topic) {
+	f.entering = errands.NewLines(topicsAtOnce, f.Life.Attend, f.refresh)
+	f.coming = errands.NewLines(topicsAtOnce, f.Life.Attend, func(server string, topics []*Topic) {
 		in := func(t *Topic) bool { return t.listed.Load() } // it came in while it stood in line, and need not wait for what the others ask
 		f.refresh(server, slices.DeleteFunc(slices.Clone(topics), in))
 	})
@@ -56,18 +56,18 @@ func (f *byRedis) attend(t *Topic) {
 	if !t.listed.Load() {
 		lines = f.coming
 	}
-	lines.Add(serverOf(f.Shift.Background, f.Redis, t, luascripts.WorkersKey), t)
+	lines.Add(serverOf(f.Life.Background, f.Redis, t, luascripts.WorkersKey), t)
 }
 
 func (f *byRedis) next(t *Topic, now time.Time) time.Duration { return f.newcomers.next(t, now) }
 
 // refresh keeps the worker in the lists of some topics.
 func (f *byRedis) refresh(_ string, topics []*Topic) {
-	if f.Shift.Background.Err() != nil || len(topics) == 0 {
+	if f.Life.Background.Err() != nil || len(topics) == 0 {
 		return
 	}
-	if err := f.enter(f.Shift.Background, topics); err != nil && f.Shift.Background.Err() == nil {
-		cluster.NoteError(f.Shift.Background, f.Redis, err)
+	if err := f.enter(f.Life.Background, topics); err != nil && f.Life.Background.Err() == nil {
+		cluster.NoteError(f.Life.Background, f.Redis, err)
 		level := f.Away.Level(luascripts.WorkersKey(topics[0].Qualified), err)
 		f.Log.Log(level, "lists of members could not be refreshed", zap.Error(err))
 	}

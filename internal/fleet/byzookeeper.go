@@ -63,7 +63,7 @@ func (f *byZooKeeper) join(ctx context.Context) error {
 	if err := f.enter(ctx); err != nil {
 		return err
 	}
-	f.Shift.Running.Go(f.answers.keep)
+	f.Life.Go(f.answers.keep)
 	s := f.present()
 	err := f.answers.unlessAlone(ctx, s.member, f.agree)
 	if err != nil {
@@ -132,9 +132,9 @@ func (f *byZooKeeper) run() {
 		}
 		if cutOff {
 			s.term.Log.Warn("cut off from Redis: the worker gives up its slots", zap.Error(why))
-			f.Shift.Running.Go(s.endCutOff)
+			f.Life.Go(s.endCutOff)
 		}
-		if f.Shift.Background.Err() != nil { // closing: nothing new is begun
+		if f.Life.Background.Err() != nil { // closing: nothing new is begun
 			<-f.schedule.Done()
 			return
 		}
@@ -146,7 +146,7 @@ func (f *byZooKeeper) run() {
 		case lost:
 			s.member.Abandon()
 		case !cutOff:
-			f.Shift.Running.Go(s.endGently)
+			f.Life.Go(s.endGently)
 		}
 		if cutOff && !f.answers.await() || !f.enterAgain() {
 			<-f.schedule.Done()
@@ -171,7 +171,7 @@ func (f *byZooKeeper) watch(s *session) (why error, lost bool) {
 		case <-s.member.Alone():
 			return ErrCutOff, false
 		case why := <-ending:
-			if f.Shift.Background.Err() == nil {
+			if f.Life.Background.Err() == nil {
 				return why, false
 			}
 			ending = nil // Close names the handler that hangs
@@ -191,12 +191,12 @@ func (f *byZooKeeper) watch(s *session) (why error, lost bool) {
 func (f *byZooKeeper) enterAgain() bool {
 	pause, said := firstEntry, false // said: a conflict, which waits for a person
 	for tries := 1; ; tries++ {
-		err := f.enter(f.Shift.Background)
+		err := f.enter(f.Life.Background)
 		if err == nil {
 			f.present().term.Log.Warn("the worker has a new id") // since the log said that it gave its id up
 			return true
 		}
-		if f.Shift.Background.Err() != nil {
+		if f.Life.Background.Err() != nil {
 			return false
 		}
 		conflict := errors.Is(err, message.ErrTopicConflict)
@@ -207,7 +207,7 @@ func (f *byZooKeeper) enterAgain() bool {
 			}
 			say("no session with ZooKeeper; trying again", zap.Int("tries", tries), zap.Error(err))
 		}
-		if !wait.Sleep(f.Shift.Background, pause/2+rand.N(pause/2)) {
+		if !wait.Sleep(f.Life.Background, pause/2+rand.N(pause/2)) {
 			return false
 		}
 		pause = min(2*pause, lastEntry)
@@ -242,7 +242,7 @@ func (f *byZooKeeper) end() {
 
 // abandon leaves the last session to its timeout.
 func (f *byZooKeeper) abandon() {
-	f.Shift.Late.Go(f.present().member.Abandon) // the library may take a while
+	f.Life.GoLate(f.present().member.Abandon) // the library may take a while
 }
 
 func (f *byZooKeeper) silent() error {

@@ -8,8 +8,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/away"
+	"github.com/slotmq/go-rmq/internal/lifetime"
 	"github.com/slotmq/go-rmq/internal/schedule"
-	"github.com/slotmq/go-rmq/internal/shift"
 	"github.com/slotmq/go-rmq/internal/wakeups"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/slots"
@@ -25,7 +25,7 @@ type Config struct {
 
 	Redis     redis.UniversalClient
 	Scripts   *luascripts.Scripts
-	Shift     *shift.Shift
+	Life      *lifetime.Lifetime
 	Announcer *wakeups.Announcer
 	Topics    []*Topic
 	Away      *away.Watch

@@ -35,7 +35,7 @@ const askTimeout = time.Second
 
 // quiet is how long ago the last answer was.
 func (a *answers) quiet() time.Duration {
-	return min(a.Shift.Unheard(), time.Since(a.begun)-time.Duration(a.last.Load()))
+	return min(a.Life.Unheard(), time.Since(a.begun)-time.Duration(a.last.Load()))
 }
 
 // keep asks Redis whenever it has not answered for a quarter of the session timeout, until
@@ -55,7 +55,7 @@ func (a *answers) keep() {
 		case <-timer.C:
 			continue
 		case <-a.schedule.Done():
-		case <-a.Shift.Requests.Done():
+		case <-a.Life.Requests.Done():
 		}
 		timer.Stop()
 		return
@@ -65,7 +65,7 @@ func (a *answers) keep() {
 // ask sends a PING to the server, or to all masters of a Cluster. Any reply is an answer, but
 // for those of a server that is not ready for questions.
 func (a *answers) ask() {
-	ctx, cancel := context.WithTimeout(a.Shift.Requests, askTimeout)
+	ctx, cancel := context.WithTimeout(a.Life.Requests, askTimeout)
 	defer cancel()
 	_ = wait.For(ctx, func(ctx context.Context) error {
 		return cluster.Each(ctx, a.Redis, func(ctx context.Context, _ string, server redis.UniversalClient) {
@@ -81,7 +81,7 @@ func (a *answers) ask() {
 func (a *answers) await() bool {
 	since := time.Now()
 	for time.Since(since) <= a.quiet() {
-		if !wait.Sleep(a.Shift.Background, trustEvery) {
+		if !wait.Sleep(a.Life.Background, trustEvery) {
 			return false
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/cluster"
-	"github.com/slotmq/go-rmq/internal/shift"
+	"github.com/slotmq/go-rmq/internal/lifetime"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
@@ -25,8 +25,8 @@ func TestWhatIsAnAnswer(t *testing.T) {
 	closed.Close()
 	answered := func(rdb redis.UniversalClient) bool {
 		t.Helper()
-		a := &answers{parts: &parts{Config: Config{Redis: rdb, Shift: shift.New()}}, begun: time.Now().Add(-time.Hour)}
-		defer a.Shift.End(nil)
+		a := &answers{parts: &parts{Config: Config{Redis: rdb, Life: lifetime.New()}}, begun: time.Now().Add(-time.Hour)}
+		defer a.Life.End(nil)
 		a.ask()
 		return time.Duration(a.last.Load()) > time.Hour
 	}

@@ -29,7 +29,7 @@ type definitions struct {
 
 func newDefinitions(p *parts, sharing func() definition.Sharing) *definitions {
 	d := &definitions{parts: p, sharing: sharing}
-	d.asking = errands.NewLines(topicsAtOnce, &p.Shift.Attending, d.compare)
+	d.asking = errands.NewLines(topicsAtOnce, p.Life.Attend, d.compare)
 	return d
 }
 
@@ -73,17 +73,17 @@ func (d *definitions) agreeAt(ctx context.Context, topics []*Topic) ([]definitio
 func (d *definitions) renew(t *Topic) {
 	if t.refused.Load() || time.Since(t.compared) > d.Recheck {
 		t.compared = time.Now()
-		d.asking.Add(serverOf(d.Shift.Background, d.Redis, t, luascripts.DefinitionKey), t)
+		d.asking.Add(serverOf(d.Life.Background, d.Redis, t, luascripts.DefinitionKey), t)
 	}
 }
 
 // compare compares the definitions of some topics. While one is another, the worker
 // works at none of the topic's slots.
 func (d *definitions) compare(_ string, topics []*Topic) {
-	if d.Shift.Background.Err() != nil {
+	if d.Life.Background.Err() != nil {
 		return
 	}
-	_, errs := d.agreeAt(d.Shift.Background, topics)
+	_, errs := d.agreeAt(d.Life.Background, topics)
 	for i, err := range errs {
 		t := topics[i]
 		switch conflict := errors.Is(err, message.ErrTopicConflict); {

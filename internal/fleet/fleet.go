@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/slotmq/go-rmq/internal/schedule"
-	"github.com/slotmq/go-rmq/internal/wait"
 )
 
 // Fleet is this worker's side of the sharing. Call Agree, then Join. After that call either
@@ -24,7 +23,7 @@ func ByRedis(c Config) *Fleet { return newFleet(c, newByRedis) }
 func ByZooKeeper(c Config) *Fleet { return newFleet(c, newByZooKeeper) }
 
 func newFleet(c Config, by func(*parts) way) *Fleet {
-	p := &parts{Config: c, terms: &terms{shift: c.Shift, topics: c.Topics, gained: c.Gained}}
+	p := &parts{Config: c, terms: &terms{life: c.Life, topics: c.Topics, gained: c.Gained}}
 	f := &Fleet{parts: p, way: by(p)}
 	f.definitions = newDefinitions(p, f.way.sharing)
 	p.agree = f.definitions.agree
@@ -78,8 +77,8 @@ func (f *Fleet) Leave(ctx context.Context) { f.out(ctx, f.way.leave) }
 // out takes the worker out. What refreshes the lists of members must end before: it would
 // put the worker back.
 func (f *Fleet) out(ctx context.Context, how func(ctx context.Context)) {
-	f.parts.Shift.EndBackground()
-	_ = wait.Group(ctx, &f.parts.Shift.Attending) // a Redis client need not heed ctx
+	f.parts.Life.EndBackground()
+	_ = f.parts.Life.Attended(ctx) // a Redis client need not heed ctx
 	how(ctx)
 }
 

@@ -105,8 +105,8 @@ var errHanging = errors.New("a handler ignores its context")
 // another handler.
 func (s *session) Hung(x *schedule.Slot) {
 	x.MarkHung()
-	s.Shift.Watching.Go(func() { // Leaving waits for ZooKeeper: without it there is no other id
-		if err := s.member.Leaving(s.Shift.Background); err == nil || s.member.Err() == nil {
+	s.Life.Go(func() { // Leaving waits for ZooKeeper: without it there is no other id
+		if err := s.member.Leaving(s.Life.Background); err == nil || s.member.Err() == nil {
 			s.requestEnd(errHanging)
 		}
 	})
@@ -123,8 +123,8 @@ func (s *session) requestEnd(why error) {
 // offer has the coordinator give the slots of a term that is over to others. It is not waited for: while
 // ZooKeeper is silent the deadline must be heeded.
 func (s *session) offer() {
-	s.Shift.Running.Go(func() {
-		if err := s.member.Leaving(s.Shift.Background); err != nil && s.Shift.Background.Err() == nil && s.member.Err() == nil {
+	s.Life.Go(func() {
+		if err := s.member.Leaving(s.Life.Background); err != nil && s.Life.Background.Err() == nil && s.member.Err() == nil {
 			s.term.Log.Warn("the slots could not be offered to others", zap.Error(err))
 		}
 	})
@@ -201,15 +201,15 @@ func (s *session) Suspect(x *schedule.Slot, holder string, busy time.Duration) {
 	if doubt.asking.Swap(true) {
 		return
 	}
-	s.Shift.Running.Go(func() {
+	s.Life.Go(func() {
 		defer doubt.asking.Store(false)
-		dead, err := s.member.Verify(s.Shift.Background, holder)
+		dead, err := s.member.Verify(s.Life.Background, holder)
 		if err == nil {
 			s.suspects.Delete(holder)
 		}
 		switch {
 		case err != nil:
-			if s.Shift.Background.Err() == nil {
+			if s.Life.Background.Err() == nil {
 				level := zap.DebugLevel
 				if doubt.failed(time.Now()) {
 					level = zap.WarnLevel

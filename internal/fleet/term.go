@@ -9,8 +9,8 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/slotmq/go-rmq/internal/lifetime"
 	"github.com/slotmq/go-rmq/internal/schedule"
-	"github.com/slotmq/go-rmq/internal/shift"
 )
 
 // Term is a time during which this worker has one id. Where the slots are shared
@@ -19,9 +19,9 @@ import (
 // has another session and another id. What keeps its batches is its Hold.
 type Term struct {
 	Hold
-	id    string
-	Log   *zap.Logger // names the id
-	shift *shift.Shift
+	id   string
+	Log  *zap.Logger // names the id
+	life *lifetime.Lifetime
 
 	handlers atomic.Pointer[handlers]
 
@@ -83,13 +83,13 @@ func (t *Term) end(why error) { t.handlers.Load().cancel(why) }
 // goOn lets handlers be started after an end that was none.
 func (t *Term) goOn() {
 	h := &handlers{}
-	h.Context, h.cancel = context.WithCancelCause(t.shift.Handlers)
+	h.Context, h.cancel = context.WithCancelCause(t.life.Handlers)
 	t.handlers.Store(h)
 }
 
 // terms knows under which id the worker works, and at which slots.
 type terms struct {
-	shift    *shift.Shift
+	life     *lifetime.Lifetime
 	schedule *schedule.Schedule
 	topics   []*Topic
 	gained   func(t *schedule.Topic)
@@ -98,7 +98,7 @@ type terms struct {
 
 // open makes a term, which begins later.
 func (w *terms) open(log *zap.Logger) *Term {
-	t := &Term{Log: log, shift: w.shift, shares: map[string][]int{}}
+	t := &Term{Log: log, life: w.life, shares: map[string][]int{}}
 	t.goOn()
 	return t
 }

@@ -23,7 +23,7 @@ type presence struct {
 
 // run says who has vanished. Nothing else is to do: the term lasts as long as the worker. It ends when Close begins: a
 // Redis client need not heed a context, and a server that hangs would hold up Close.
-func (f *byRedis) run() { _ = wait.For(f.Shift.Background, f.nameVanished) }
+func (f *byRedis) run() { _ = wait.For(f.Life.Background, f.nameVanished) }
 
 func (f *byRedis) nameVanished(ctx context.Context) error {
 	found := others(ctx, f.parts)

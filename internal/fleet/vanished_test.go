@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/shift"
+	"github.com/slotmq/go-rmq/internal/lifetime"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/message"
@@ -29,8 +29,8 @@ func TestCloseDoesNotWaitForTheLook(t *testing.T) {
 	t.Parallel()
 	server := servertest.Redis(t)
 	rdb := server.Client(t, func(o *redis.Options) { o.ReadTimeout = time.Hour })
-	f := &byRedis{parts: &parts{Config: Config{Redis: rdb, Shift: shift.New(), Lease: time.Hour, Topics: []*Topic{{Topic: message.Topic{Name: "orders"}, Qualified: "orders"}}}}}
-	defer f.Shift.End(nil)
+	f := &byRedis{parts: &parts{Config: Config{Redis: rdb, Life: lifetime.New(), Lease: time.Hour, Topics: []*Topic{{Topic: message.Topic{Name: "orders"}, Qualified: "orders"}}}}}
+	defer f.Life.End(nil)
 	server.Pause()
 	defer server.Resume()
 	ended := make(chan struct{})
@@ -39,6 +39,6 @@ func TestCloseDoesNotWaitForTheLook(t *testing.T) {
 		f.run()
 	}()
 	await.Silence(t, "the end of the look", ended, 50*time.Millisecond)
-	f.Shift.EndBackground()
+	f.Life.EndBackground()
 	await.Signal(t, "the end of the look", ended)
 }

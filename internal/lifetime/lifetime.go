@@ -1,22 +1,31 @@
-// Package shift is one start of a worker: the contexts of what is done until Close, and the
+// Package lifetime is one start of a worker: the contexts of what is done until Close, and the
 // goroutines that must have ended before it is over.
 //
 // # Four contexts
 //
-// Four contexts (internal/shift). Background ends when the closing begins: no more looks, no more refreshes. Listening
-// ends when all slots are left: until then the others may ask. Requests ends last: the turns that hand slots back need
-// Redis when all else is over. Handlers is for what users see.
-package shift
+// Background ends when the closing begins: no more looks, no more refreshes. Listening ends when all slots are left: until
+// then the others may ask. Requests ends last: the turns that hand slots back need Redis when all else is over. Handlers is
+// for what users see.
+//
+// # Two verbs
+//
+// [Lifetime.Go] begins what must have ended before the lifetime is over. [Lifetime.Attend] begins what puts the worker among
+// the others, or keeps it there: that must have ended before the worker leaves them, or it would be put back.
+//
+// The package does not know what is done in a lifetime: see packages consumer and poll.
+package lifetime
 
 import (
 	"context"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/slotmq/go-rmq/internal/wait"
 )
 
-// Shift holds the contexts and the groups of goroutines of one start.
-type Shift struct {
+// Lifetime holds the contexts and the goroutines of one start.
+type Lifetime struct {
 	Requests   context.Context // of all commands; ends when Close gives up
 	Handlers   context.Context // of all handlers; ends when Close can wait for them no longer
 	Background context.Context // of the goroutines beside the takers; ends when Close begins
@@ -27,54 +36,69 @@ type Shift struct {
 	EndBackground context.CancelFunc
 	EndListening  context.CancelFunc
 
-	Running    sync.WaitGroup // takers, and goroutines beside them that last or look something up
-	Attending  sync.WaitGroup // what refreshes the lists of members and compares definitions
-	Batches    sync.WaitGroup // being handled
-	Watching   sync.WaitGroup // timers of watchdogs, renewals of leases, calls of Backoff
-	Announcing sync.WaitGroup // messages to the workers that work at a slot next
-	Late       sync.WaitGroup // what is not waited for: the end of a session that cannot be ended in time
+	running, attending, late sync.WaitGroup
 
 	heard, idle atomic.Int64 // see Heard and Idle; since epoch
 }
 
 var epoch = time.Now()
 
-// Heard notes that Redis has answered a turn or a look at slots.
-func (s *Shift) Heard(now time.Time) { s.heard.Store(int64(now.Sub(epoch))) }
-
-// Idle notes that there was nothing to look at.
-func (s *Shift) Idle(now time.Time) { s.idle.Store(int64(now.Sub(epoch))) }
-
-// Unheard is how long ago Redis answered.
-func (s *Shift) Unheard() time.Duration { return time.Since(epoch) - time.Duration(s.heard.Load()) }
-
-// Quiet is how long ago the work went as it should: Redis answered, or need not be asked.
-func (s *Shift) Quiet() time.Duration {
-	return time.Since(epoch) - time.Duration(max(s.heard.Load(), s.idle.Load()))
+// New begins a lifetime.
+func New() *Lifetime {
+	l := &Lifetime{}
+	l.Heard(time.Now())
+	l.Requests, l.EndRequests = context.WithCancel(context.Background())
+	l.Handlers, l.EndHandlers = context.WithCancelCause(context.Background())
+	l.Background, l.EndBackground = context.WithCancel(l.Requests)
+	l.Listening, l.EndListening = context.WithCancel(l.Requests)
+	return l
 }
 
-// New begins a shift.
-func New() *Shift {
-	s := &Shift{}
-	s.Heard(time.Now())
-	s.Requests, s.EndRequests = context.WithCancel(context.Background())
-	s.Handlers, s.EndHandlers = context.WithCancelCause(context.Background())
-	s.Background, s.EndBackground = context.WithCancel(s.Requests)
-	s.Listening, s.EndListening = context.WithCancel(s.Requests)
-	return s
-}
+// Go begins what the lifetime waits for. Once it is under way, only what it waits for may begin more.
+func (l *Lifetime) Go(f func()) { l.running.Go(f) }
 
-// Wait returns when nothing of the shift runs any more, but for what is late.
-func (s *Shift) Wait() {
-	s.Running.Wait()
-	s.Attending.Wait()
-	s.Batches.Wait()
-	s.Watching.Wait()
-	s.Announcing.Wait()
+// Hold has the lifetime wait for something that is no goroutine yet, such as a timer, until [Lifetime.Release].
+func (l *Lifetime) Hold() { l.running.Add(1) }
+
+// Release ends a Hold.
+func (l *Lifetime) Release() { l.running.Done() }
+
+// Attend begins what keeps the worker among the others.
+func (l *Lifetime) Attend(f func()) { l.attending.Go(f) }
+
+// Attended returns when nothing of that goes on any more, or with the error of ctx: a Redis client need not heed it.
+func (l *Lifetime) Attended(ctx context.Context) error { return wait.Group(ctx, &l.attending) }
+
+// GoLate begins what is not waited for: the end of a session that cannot be ended in time.
+func (l *Lifetime) GoLate(f func()) { l.late.Go(f) }
+
+// WaitLate waits for it all the same, in tests.
+func (l *Lifetime) WaitLate() { l.late.Wait() }
+
+// Wait returns when nothing of the lifetime runs any more, but for what is late.
+func (l *Lifetime) Wait() {
+	l.running.Wait()
+	l.attending.Wait()
 }
 
 // End cancels all handlers and all requests: nothing goes on after it.
-func (s *Shift) End(cause error) {
-	s.EndHandlers(cause)
-	s.EndRequests()
+func (l *Lifetime) End(cause error) {
+	l.EndHandlers(cause)
+	l.EndRequests()
+}
+
+// Heard notes that Redis has answered a turn or a look at slots.
+func (l *Lifetime) Heard(now time.Time) { l.heard.Store(int64(now.Sub(epoch))) }
+
+// Idle notes that there was nothing to look at.
+func (l *Lifetime) Idle(now time.Time) { l.idle.Store(int64(now.Sub(epoch))) }
+
+// Unheard is how long ago Redis answered.
+func (l *Lifetime) Unheard() time.Duration {
+	return time.Since(epoch) - time.Duration(l.heard.Load())
+}
+
+// Quiet is how long ago the work went as it should: Redis answered, or need not be asked.
+func (l *Lifetime) Quiet() time.Duration {
+	return time.Since(epoch) - time.Duration(max(l.heard.Load(), l.idle.Load()))
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/slotmq/go-rmq/internal/away"
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/errands"
+	"github.com/slotmq/go-rmq/internal/lifetime"
 	"github.com/slotmq/go-rmq/internal/limits"
 	"github.com/slotmq/go-rmq/internal/schedule"
-	"github.com/slotmq/go-rmq/internal/shift"
 	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/luascripts"
 )
@@ -59,7 +59,7 @@ type Lookout struct {
 
 // Config of a lookout.
 type Config struct {
-	Shift    *shift.Shift
+	Life     *lifetime.Lifetime
 	Redis    redis.UniversalClient
 	Schedule *schedule.Schedule
 	Log      *zap.Logger
@@ -80,7 +80,7 @@ func New(c Config, topics []*schedule.Topic, period func(*schedule.Topic) time.D
 	gap := errands.Gap(shortest)
 	o := &Lookout{Config: c}
 	o.plan = errands.NewTimetable(topics, gap, func(t *schedule.Topic) time.Duration { return period(t) - gap })
-	o.lookups = errands.NewLines(emptyAtOnce, &c.Shift.Running, o.look)
+	o.lookups = errands.NewLines(emptyAtOnce, c.Life.Go, o.look)
 	return o
 }
 
@@ -89,10 +89,10 @@ func (o *Lookout) Hurry(t *schedule.Topic) { o.plan.Hurry(t) }
 
 // Run looks at each topic's idle slots every period, and when one is in a hurry.
 func (o *Lookout) Run() {
-	for topics := o.plan.Next(o.Shift.Background); topics != nil; topics = o.plan.Next(o.Shift.Background) {
+	for topics := o.plan.Next(o.Life.Background); topics != nil; topics = o.plan.Next(o.Life.Background) {
 		slots := o.Schedule.Assigned(topics...)
 		if len(slots) == 0 { // there is nothing to look at
-			o.Shift.Idle(time.Now())
+			o.Life.Idle(time.Now())
 		}
 		o.seek(slots)
 	}
@@ -102,7 +102,7 @@ func (o *Lookout) Run() {
 func (o *Lookout) seek(slots []*schedule.Slot) {
 	groups := map[string][]lookup{}
 	for _, x := range slots {
-		_, addr, err := cluster.MasterFor(o.Shift.Background, o.Redis, keysOf(x).Store)
+		_, addr, err := cluster.MasterFor(o.Life.Background, o.Redis, keysOf(x).Store)
 		if err != nil { // it is not known which server has it
 			o.lookFailed(o.Schedule.Sleeping([]*schedule.Slot{x}))
 			continue
@@ -116,13 +116,13 @@ func (o *Lookout) seek(slots []*schedule.Slot) {
 
 // look wakes those of some slots of one server that have something to do.
 func (o *Lookout) look(addr string, lookups []lookup) {
-	if o.Shift.Background.Err() != nil {
+	if o.Life.Background.Err() != nil {
 		return
 	}
 	var node redis.UniversalClient
 	var here, elsewhere []*schedule.Slot
 	for _, x := range lookups { // they may have moved since they were sought
-		if n, at, err := cluster.MasterFor(o.Shift.Background, o.Redis, keysOf(x.Slot).Store); err == nil && at == addr {
+		if n, at, err := cluster.MasterFor(o.Life.Background, o.Redis, keysOf(x.Slot).Store); err == nil && at == addr {
 			node, here = n, append(here, x.Slot)
 		} else {
 			elsewhere = append(elsewhere, x.Slot)
@@ -132,7 +132,7 @@ func (o *Lookout) look(addr string, lookups []lookup) {
 	slots := o.Schedule.Sleeping(here)
 	if len(slots) == 0 { // all are at work, or look by themselves
 		if len(here) > 0 && !o.Schedule.Failing(here) {
-			o.Shift.Idle(time.Now())
+			o.Life.Idle(time.Now())
 		}
 		return
 	}
@@ -143,7 +143,7 @@ func (o *Lookout) look(addr string, lookups []lookup) {
 			o.Log.Debug("safety look waits until the server is ready", zap.String("server", addr), zap.Error(err))
 			said = true
 		}
-		if !wait.Sleep(o.Shift.Listening, readyAgain) {
+		if !wait.Sleep(o.Life.Listening, readyAgain) {
 			return
 		}
 	}
@@ -158,9 +158,9 @@ func (o *Lookout) look(addr string, lookups []lookup) {
 		silent = cluster.Unanswered(wrong) // and would be so again
 	}
 	if err == nil {
-		o.Shift.Heard(time.Now())
-	} else if o.Shift.Background.Err() == nil {
-		cluster.NoteError(o.Shift.Background, o.Redis, err)
+		o.Life.Heard(time.Now())
+	} else if o.Life.Background.Err() == nil {
+		cluster.NoteError(o.Life.Background, o.Redis, err)
 		o.Log.Log(o.Away.Level(keysOf(here[0]).Store, err), "safety look failed", zap.Error(err))
 	}
 }
@@ -189,13 +189,13 @@ func (o *Lookout) lookEmpty(node redis.UniversalClient, slots []schedule.Sleeper
 			k := keysOf(x.Slot)
 			keys = append(keys, k.Store, k.Retry, k.Prepare)
 		}
-		exist = append(exist, pipe.Exists(o.Shift.Background, keys...))
+		exist = append(exist, pipe.Exists(o.Life.Background, keys...))
 	}
 	var now *redis.TimeCmd
 	if len(full) > 0 {
-		now = pipe.Time(o.Shift.Background)
+		now = pipe.Time(o.Life.Background)
 	}
-	_, err = pipe.Exec(o.Shift.Background)
+	_, err = pipe.Exec(o.Life.Background)
 	answered := time.Now()
 	for i := range exist {
 		if exist[i].Err() != nil || exist[i].Val() > 0 {
@@ -230,7 +230,7 @@ func (o *Lookout) lookFull(node redis.UniversalClient, slots []schedule.Sleeper,
 			due = max(now, by(x.Until.Add(-early)).UnixMilli())
 			retry = due*100 + 99
 		}
-		k, ctx := keysOf(x.Slot), o.Shift.Background
+		k, ctx := keysOf(x.Slot), o.Life.Background
 		if !x.Value.(Slot).Timed() {
 			asked[i][0] = pipe.ZCard(ctx, k.Store)
 		} else {
@@ -239,7 +239,7 @@ func (o *Lookout) lookFull(node redis.UniversalClient, slots []schedule.Sleeper,
 		asked[i][1] = pipe.ZCount(ctx, k.Retry, "-inf", strconv.FormatInt(retry, 10))
 		asked[i][2] = pipe.ZCard(ctx, k.Prepare)
 	}
-	_, _ = pipe.Exec(o.Shift.Background) // each has an error of its own
+	_, _ = pipe.Exec(o.Life.Background) // each has an error of its own
 	var wrong error
 	inFlight := map[*schedule.Topic][]*schedule.Slot{}
 	for i, x := range slots {
@@ -264,7 +264,7 @@ func (o *Lookout) lookFull(node redis.UniversalClient, slots []schedule.Sleeper,
 		}
 	}
 	for t, some := range inFlight {
-		o.Shift.Running.Go(func() { // in the background, since it may wait
+		o.Life.Go(func() { // in the background, since it may wait
 			o.BeforeTakeover(t)
 			for _, x := range some {
 				t.Wake(x.Index, 0)

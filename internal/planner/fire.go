@@ -73,7 +73,7 @@ func (p *Planner) report(events []*message.Event) {
 		return
 	}
 	through := make(chan struct{})
-	p.Shift.Running.Go(func() {
+	p.Life.Go(func() {
 		defer close(through)
 		p.Observers.Report(events)
 		p.Observers.Release(events...)

@@ -14,10 +14,10 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/away"
+	"github.com/slotmq/go-rmq/internal/lifetime"
 	"github.com/slotmq/go-rmq/internal/observers"
 	"github.com/slotmq/go-rmq/internal/plan"
 	"github.com/slotmq/go-rmq/internal/schedule"
-	"github.com/slotmq/go-rmq/internal/shift"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
@@ -207,20 +207,20 @@ func newWorker(w *world, log *zap.Logger, look time.Duration, slots ...int) *wor
 	x.schedule = schedule.New(1, []*schedule.Topic{x.scheduled}, time.Now, func(*schedule.Slot, time.Time) {})
 	x.schedule.Begin(present)
 	x.has(slots...)
-	s := shift.New()
+	s := lifetime.New()
 	x.topic = &Topic{Topic: w.topic, Qualified: w.topic.Name, Scheduled: x.scheduled, Look: look}
 	x.Planner = New(Config{
-		Shift: s, Redis: w.Client, Scripts: luascripts.New(w.Client), Schedule: x.schedule, Log: log,
+		Life: s, Redis: w.Client, Scripts: luascripts.New(w.Client), Schedule: x.schedule, Log: log,
 		Observers: observers.New([]message.Observer{message.ObserverFunc(x.observe)}, log),
 		Away: &away.Watch{Log: away.In(log), Redis: w.Client, Ctx: s.Background, Go: func(look func()) bool {
-			s.Running.Go(look)
+			s.Go(look)
 			return true
 		}},
 	}, []*Topic{x.topic})
 	w.t.Cleanup(func() {
 		s.EndBackground()
 		x.schedule.Close()
-		s.Running.Wait()
+		s.Wait()
 		s.End(nil)
 	})
 	return x

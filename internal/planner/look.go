@@ -22,7 +22,7 @@ func (p *Planner) look(some []place) {
 	some = slices.DeleteFunc(slices.Clone(some), func(x place) bool {
 		return x.slot != everySlot && !x.topic.Scheduled.Has(x.slot) // it has moved to another worker
 	})
-	ctx := p.Shift.Background
+	ctx := p.Life.Background
 	if len(some) == 0 || ctx.Err() != nil {
 		return
 	}
@@ -89,10 +89,10 @@ func (p *Planner) noted(x place, cmd *redis.StringSliceCmd) {
 // failed has a place looked at again soon, unless Redis has refused. Then the next safety look
 // tries again.
 func (p *Planner) failed(x place, err error) {
-	if p.Shift.Background.Err() != nil || errors.Is(err, redis.ErrClosed) {
+	if p.Life.Background.Err() != nil || errors.Is(err, redis.ErrClosed) {
 		return
 	}
-	cluster.NoteError(p.Shift.Background, p.Redis, err)
+	cluster.NoteError(p.Life.Background, p.Redis, err)
 	p.Log.Log(p.Away.Level(x.key(), err), "plans cannot be read or sent; it is tried again", zap.String("topic", x.topic.Name), zap.Int("slot", x.slot), zap.Error(err))
 	if cluster.Unanswered(err) || cluster.Moved(err) {
 		p.lookAt(x, time.Now().Add(again))

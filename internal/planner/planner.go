@@ -10,9 +10,9 @@ import (
 	"github.com/slotmq/go-rmq/internal/away"
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/errands"
+	"github.com/slotmq/go-rmq/internal/lifetime"
 	"github.com/slotmq/go-rmq/internal/observers"
 	"github.com/slotmq/go-rmq/internal/schedule"
-	"github.com/slotmq/go-rmq/internal/shift"
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -48,7 +48,7 @@ type unreadable map[string]string
 
 // Config of a [Planner].
 type Config struct {
-	Shift     *shift.Shift
+	Life      *lifetime.Lifetime
 	Redis     redis.UniversalClient
 	Scripts   *luascripts.Scripts
 	Schedule  *schedule.Schedule
@@ -98,7 +98,7 @@ func New(c Config, topics []*Topic) *Planner {
 		t.ask = time.Now().Add(t.Look)
 		p.of[t.Scheduled] = t
 	}
-	p.lines = errands.NewLines(lookAtOnce, &c.Shift.Running, func(_ string, some []place) { p.look(some) })
+	p.lines = errands.NewLines(lookAtOnce, c.Life.Go, func(_ string, some []place) { p.look(some) })
 	return p
 }
 
@@ -142,7 +142,7 @@ func (p *Planner) setLocked(t *Topic) {
 
 // Run looks after the plans until the worker closes.
 func (p *Planner) Run() {
-	for topics := p.table.Next(p.Shift.Background); topics != nil; topics = p.table.Next(p.Shift.Background) {
+	for topics := p.table.Next(p.Life.Background); topics != nil; topics = p.table.Next(p.Life.Background) {
 		for _, t := range topics {
 			p.seek(p.due(t, time.Now()))
 		}
@@ -171,7 +171,7 @@ func (p *Planner) due(t *Topic, now time.Time) (places []place) {
 func (p *Planner) seek(places []place) {
 	groups := map[string][]place{}
 	for _, x := range places {
-		_, addr, _ := cluster.MasterFor(p.Shift.Background, p.Redis, x.key()) // if it is not known, the request will show it
+		_, addr, _ := cluster.MasterFor(p.Life.Background, p.Redis, x.key()) // if it is not known, the request will show it
 		groups[addr] = append(groups[addr], x)
 	}
 	for addr, some := range groups {

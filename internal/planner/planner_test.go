@@ -305,16 +305,16 @@ func TestWakesInTime(t *testing.T) {
 	w.hash = redis.NewScript(planSource(t)).Hash()
 	must.Do(t, w.plain.ScriptLoad(ctx, planSource(t)).Err())
 	x := newWorker(w, zap.NewNop(), 50*time.Millisecond, 0, 1)
-	x.Shift.Running.Go(x.Run)
+	x.Life.Go(x.Run)
 	now, err := w.plain.Time(ctx).Result()
 	must.Do(t, err)
 	w.now = now
 	w.set(0, message.Recurring{Name: "unheard", Content: "a", Delay: 100 * time.Millisecond, Period: 100 * time.Millisecond, Repeat: 4})
 	await.True(t, "the plan unheard ends", func() bool { return w.ended(0, "unheard") }) // by safety looks alone
-	x.Shift.EndBackground()
-	x.Shift.Running.Wait()
+	x.Life.EndBackground()
+	x.Life.Wait()
 	x = newWorker(w, zap.NewNop(), time.Hour, 0, 1) // which has no safety look
-	x.Shift.Running.Go(x.Run)
+	x.Life.Go(x.Run)
 	w.now, err = w.plain.Time(ctx).Result()
 	must.Do(t, err)
 	w.set(1, message.Recurring{Name: "heard", Content: "b", Delay: 100 * time.Millisecond, Period: 100 * time.Millisecond, Repeat: 4})
@@ -342,7 +342,7 @@ func TestTopicsWithoutPlansCostLittle(t *testing.T) {
 	w := newWorld(t, reports)
 	x := newWorker(w, zap.NewNop(), 20*time.Millisecond, 0, 1, 2, 3)
 	must.Do(t, w.plain.ConfigResetStat(ctx).Err())
-	x.Shift.Running.Go(x.Run)
+	x.Life.Go(x.Run)
 	await.True(t, "five looks", func() bool { return calls(t, w, "smembers") >= 5 })
 	if n := calls(t, w, "evalsha"); n > 0 {
 		t.Errorf("%d scripts", n)
@@ -350,7 +350,7 @@ func TestTopicsWithoutPlansCostLittle(t *testing.T) {
 	before := calls(t, w, "smembers")
 	must.Do(t, w.SAdd(ctx, luascripts.PlansKey("reports"), 2).Err())
 	await.True(t, "five looks", func() bool { return calls(t, w, "smembers") >= before+5 })
-	x.Shift.EndBackground()
+	x.Life.EndBackground()
 	if n := calls(t, w, "evalsha"); n == 0 || n > calls(t, w, "smembers")-before+1 {
 		t.Errorf("%d scripts", n)
 	}

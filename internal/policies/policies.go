@@ -13,7 +13,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/away"
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/errands"
-	"github.com/slotmq/go-rmq/internal/shift"
+	"github.com/slotmq/go-rmq/internal/lifetime"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -49,7 +49,7 @@ func (h *held) is(p luascripts.Policy) bool {
 
 // Config of policies.
 type Config struct {
-	Shift   *shift.Shift
+	Life    *lifetime.Lifetime
 	Redis   redis.UniversalClient
 	Scripts *luascripts.Scripts
 	Topics  []string      // with their namespace
@@ -66,9 +66,9 @@ type Config struct {
 func New(c Config) *Policies {
 	p := &Policies{Config: c, held: make([]*held, len(c.Topics)), unread: map[int]bool{}}
 	p.plan = errands.NewTimetable(p.all(), errands.Gap(c.Period), func(int) time.Duration { return c.Period })
-	p.asking = errands.NewLines(atOnce, &c.Shift.Running, func(_ string, some []int) {
-		if c.Shift.Background.Err() == nil {
-			p.read(c.Shift.Background, some)
+	p.asking = errands.NewLines(atOnce, c.Life.Go, func(_ string, some []int) {
+		if c.Life.Background.Err() == nil {
+			p.read(c.Life.Background, some)
 		}
 	})
 	return p
@@ -103,8 +103,8 @@ func (p *Policies) Hurry(topic int) { p.plan.Hurry(topic) }
 
 // Run reads the limits until the worker closes.
 func (p *Policies) Run() {
-	for topics := p.plan.Next(p.Shift.Background); topics != nil; topics = p.plan.Next(p.Shift.Background) {
-		for addr, some := range p.byServer(p.Shift.Background, topics) {
+	for topics := p.plan.Next(p.Life.Background); topics != nil; topics = p.plan.Next(p.Life.Background) {
+		for addr, some := range p.byServer(p.Life.Background, topics) {
 			p.asking.Add(addr, some...)
 		}
 	}

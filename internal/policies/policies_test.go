@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/away"
-	"github.com/slotmq/go-rmq/internal/shift"
+	"github.com/slotmq/go-rmq/internal/lifetime"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/wait"
@@ -30,16 +30,16 @@ type heard struct {
 
 // listen has the limits of two topics heard.
 func listen(t *testing.T, rdb *redis.Client, period time.Duration) (p *Policies, news chan heard) {
-	s := shift.New()
+	s := lifetime.New()
 	news = make(chan heard, 100)
 	log := zap.NewNop()
 	p = New(Config{
-		Shift: s, Redis: rdb, Scripts: luascripts.New(rdb), Topics: []string{"a", "b"}, Period: period, Log: log,
-		Away:    &away.Watch{Log: away.In(log), Redis: rdb, Ctx: s.Background, Go: func(look func()) bool { s.Running.Go(look); return true }},
+		Life: s, Redis: rdb, Scripts: luascripts.New(rdb), Topics: []string{"a", "b"}, Period: period, Log: log,
+		Away:    &away.Watch{Log: away.In(log), Redis: rdb, Ctx: s.Background, Go: func(look func()) bool { s.Go(look); return true }},
 		Changed: func(topic int, now luascripts.Policy) { news <- heard{topic, now} },
 	})
 	p.Begin(ctx)
-	s.Running.Go(p.Run)
+	s.Go(p.Run)
 	t.Cleanup(func() {
 		s.End(nil)
 		s.Wait()
@@ -139,11 +139,11 @@ func TestNeverLongerThanHeardFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		var got []string
-		p := New(Config{Topics: []string{"mails"}, Log: zap.NewNop(), Shift: shift.New(), Period: time.Hour,
+		p := New(Config{Topics: []string{"mails"}, Log: zap.NewNop(), Life: lifetime.New(), Period: time.Hour,
 			Changed: func(_ int, p luascripts.Policy) {
 				got = append(got, fmt.Sprint(time.Since(begun).Minutes(), " min: ", p.Rate))
 			}})
-		defer p.Shift.End(nil)
+		defer p.Life.End(nil)
 		defer p.End()
 		says := func(at time.Duration, policy luascripts.Policy) {
 			wait.Sleep(ctx, time.Until(begun.Add(at)))
@@ -209,9 +209,9 @@ func TestAway(t *testing.T) {
 // worker for as long as the limit lasts.
 func TestNothingIsHeldAfterTheEnd(t *testing.T) {
 	t.Parallel()
-	p := New(Config{Topics: []string{"mails"}, Log: zap.NewNop(), Shift: shift.New(), Period: time.Hour,
+	p := New(Config{Topics: []string{"mails"}, Log: zap.NewNop(), Life: lifetime.New(), Period: time.Hour,
 		Changed: func(int, luascripts.Policy) { t.Error("a limit is passed on") }})
-	defer p.Shift.End(nil)
+	defer p.Life.End(nil)
 	p.End()
 	p.set(0, luascripts.Policy{Rate: 1, Left: time.Hour})
 	if p.held[0] != nil {

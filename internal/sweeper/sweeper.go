@@ -10,8 +10,8 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/errands"
+	"github.com/slotmq/go-rmq/internal/lifetime"
 	"github.com/slotmq/go-rmq/internal/schedule"
-	"github.com/slotmq/go-rmq/internal/shift"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -32,7 +32,7 @@ type Topic struct {
 
 // Config of a [Sweeper].
 type Config struct {
-	Shift    *shift.Shift
+	Life     *lifetime.Lifetime
 	Redis    redis.UniversalClient
 	Scripts  *luascripts.Scripts
 	Schedule *schedule.Schedule
@@ -75,7 +75,7 @@ func New(c Config, topics []*Topic) *Sweeper {
 	}
 	gap := errands.Gap(shortest) // a timetable may be so late
 	s.table = errands.NewTimetable(topics, gap, func(t *Topic) time.Duration { return t.Look - gap })
-	s.lines = errands.NewLines(slotsAtOnce, &c.Shift.Running, s.do)
+	s.lines = errands.NewLines(slotsAtOnce, c.Life.Go, s.do)
 	return s
 }
 
@@ -97,7 +97,7 @@ func (s *Sweeper) Hurry(of *schedule.Topic) {
 
 // Run sweeps the slots of each topic now and then.
 func (s *Sweeper) Run() {
-	for topics := s.table.Next(s.Shift.Background); topics != nil; topics = s.table.Next(s.Shift.Background) {
+	for topics := s.table.Next(s.Life.Background); topics != nil; topics = s.table.Next(s.Life.Background) {
 		for _, t := range topics {
 			for _, x := range s.Schedule.Assigned(t.Scheduled) {
 				s.add(place{t, x.Index}, func(j *job) { j.sweep = true })
@@ -108,7 +108,7 @@ func (s *Sweeper) Run() {
 
 // add has something done at a slot.
 func (s *Sweeper) add(p place, what func(*job)) {
-	_, addr, err := cluster.MasterFor(s.Shift.Requests, s.Redis, luascripts.StoreKey(p.topic.Name, p.slot))
+	_, addr, err := cluster.MasterFor(s.Life.Requests, s.Redis, luascripts.StoreKey(p.topic.Name, p.slot))
 	if err != nil {
 		return // the next sweep
 	}
@@ -131,16 +131,16 @@ func (s *Sweeper) do(_ string, places []place) {
 	for _, p := range places {
 		j := s.jobs[p]
 		for some := range slices.Chunk(j.named, luascripts.MaxBatch) {
-			cmds = append(cmds, s.Scripts.ForgetCmd(s.Shift.Requests, p.keys(), some))
+			cmds = append(cmds, s.Scripts.ForgetCmd(s.Life.Requests, p.keys(), some))
 		}
 		if j.sweep {
-			swept[p] = s.Scripts.SweepCmd(s.Shift.Requests, p.keys(), j.cursor)
+			swept[p] = s.Scripts.SweepCmd(s.Life.Requests, p.keys(), j.cursor)
 			cmds = append(cmds, swept[p])
 		}
 		j.named, j.sweep = nil, false
 	}
 	s.mu.Unlock()
-	s.Scripts.Exec(s.Shift.Requests, cmds...)
+	s.Scripts.Exec(s.Life.Requests, cmds...)
 	var wrong error
 	for _, cmd := range cmds {
 		if err := cmd.Err(); err != nil {
@@ -148,7 +148,7 @@ func (s *Sweeper) do(_ string, places []place) {
 		}
 	}
 	if wrong != nil {
-		cluster.NoteError(s.Shift.Requests, s.Redis, wrong)
+		cluster.NoteError(s.Life.Requests, s.Redis, wrong)
 		s.Log.Debug("notes of what is over are left, until a sweep finds them", zap.Error(wrong))
 	}
 	s.mu.Lock()

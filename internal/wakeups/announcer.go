@@ -6,7 +6,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/flow"
-	"github.com/slotmq/go-rmq/internal/shift"
+	"github.com/slotmq/go-rmq/internal/lifetime"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -14,7 +14,7 @@ import (
 // only time. A topic is named with its namespace. Left, Ask and Lead return at once;
 // MembersChanged waits for Redis.
 type Announcer struct {
-	Shift *shift.Shift
+	Life  *lifetime.Lifetime
 	Redis redis.UniversalClient
 	Log   *zap.Logger
 }
@@ -37,10 +37,10 @@ func (a *Announcer) Lead(topic string, w flow.Word) {
 // publish publishes in the background, through the server that holds the slot, because that
 // one has just answered.
 func (a *Announcer) publish(topic string, slot int, payload []byte) {
-	a.Shift.Announcing.Go(func() {
-		server, _, err := cluster.MasterFor(a.Shift.Requests, a.Redis, luascripts.StoreKey(topic, slot))
+	a.Life.Go(func() {
+		server, _, err := cluster.MasterFor(a.Life.Requests, a.Redis, luascripts.StoreKey(topic, slot))
 		if err == nil {
-			err = server.Publish(a.Shift.Requests, luascripts.WakeChannel(topic), payload).Err()
+			err = server.Publish(a.Life.Requests, luascripts.WakeChannel(topic), payload).Err()
 		}
 		if err != nil {
 			a.Log.Debug("wake-up or question was not published", zap.String("topic", topic), zap.Error(err))
@@ -58,13 +58,13 @@ func (a *Announcer) MembersChanged(topics []string) {
 	if len(topics) == 0 {
 		return
 	}
-	server, _, err := cluster.MasterFor(a.Shift.Requests, a.Redis, luascripts.WorkersKey(topics[0]))
+	server, _, err := cluster.MasterFor(a.Life.Requests, a.Redis, luascripts.WorkersKey(topics[0]))
 	if err == nil {
 		pipe := server.Pipeline()
 		for _, t := range topics {
-			pipe.Publish(a.Shift.Requests, luascripts.WakeChannel(t), membersChanged)
+			pipe.Publish(a.Life.Requests, luascripts.WakeChannel(t), membersChanged)
 		}
-		_, err = pipe.Exec(a.Shift.Requests)
+		_, err = pipe.Exec(a.Life.Requests)
 	}
 	if err != nil {
 		a.Log.Debug("changes of the list of members were not published", zap.Error(err))

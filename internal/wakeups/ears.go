@@ -16,7 +16,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/away"
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/flow"
-	"github.com/slotmq/go-rmq/internal/shift"
+	"github.com/slotmq/go-rmq/internal/lifetime"
 	"github.com/slotmq/go-rmq/internal/wait"
 	"github.com/slotmq/go-rmq/luascripts"
 )
@@ -67,7 +67,7 @@ type Topic struct {
 
 // Ears hear what is published of some topics.
 type Ears struct {
-	Shift   *shift.Shift
+	Life    *lifetime.Lifetime
 	Redis   redis.UniversalClient
 	Topics  []Topic
 	Hearer  Hearer
@@ -190,18 +190,18 @@ func subscribeAt(ctx context.Context, server redis.UniversalClient, channels map
 // breaks it makes a new one, and says that wake-ups may have been missed.
 func (e *Ears) Run(sub *Subscription) {
 	if cluster.IsCluster(e.Redis) {
-		e.Shift.Running.Go(e.hearMasters)
+		e.Life.Go(e.hearMasters)
 	}
 	for sub != nil {
 		begun := time.Now()
 		_, err := e.receive(sub.ear, e.Hearer.Missed)
-		if e.Shift.Listening.Err() != nil {
+		if e.Life.Listening.Err() != nil {
 			return
 		}
 		e.Log.Info("subscription to wake-ups is lost, and made anew", zap.String("server", sub.addr), zap.Error(err))
 		e.Away.DoubtAt(sub.addr, sub.key, err)
 		if time.Since(begun) < silence { // it may go on like that, and each time all slots are looked at
-			wait.Sleep(e.Shift.Listening, lastTry)
+			wait.Sleep(e.Life.Listening, lastTry)
 		}
 		sub = e.subscribeAnew(sub.addr)
 		for i := range e.Topics {
@@ -214,12 +214,12 @@ func (e *Ears) Run(sub *Subscription) {
 // worker closes.
 func (e *Ears) subscribeAnew(avoid string) *Subscription {
 	for pause := firstTry; ; pause = min(2*pause, lastTry) {
-		sub, err := e.subscribe(e.Shift.Listening, avoid, silence)
+		sub, err := e.subscribe(e.Life.Listening, avoid, silence)
 		if err == nil {
 			return sub
 		}
-		cluster.NoteError(e.Shift.Listening, e.Redis, err)
-		if !wait.Sleep(e.Shift.Listening, pause) {
+		cluster.NoteError(e.Life.Listening, e.Redis, err)
+		if !wait.Sleep(e.Life.Listening, pause) {
 			return nil
 		}
 	}
@@ -229,17 +229,17 @@ func (e *Ears) subscribeAnew(avoid string) *Subscription {
 // it. It calls begun for each topic to which it is subscribed anew, and returns whether it stood.
 func (e *Ears) receive(sub *ear, begun func(topic int)) (stood bool, err error) {
 	defer sub.Close()
-	stop := context.AfterFunc(e.Shift.Listening, func() { _ = sub.Close() })
+	stop := context.AfterFunc(e.Life.Listening, func() { _ = sub.Close() })
 	defer stop()
 	for wait := e.Silence; ; {
-		note, err := sub.ReceiveTimeout(e.Shift.Listening, wait)
+		note, err := sub.ReceiveTimeout(e.Life.Listening, wait)
 		if err != nil {
-			if reply := redis.Error(nil); wait == signOfLife || errors.As(err, &reply) || e.Shift.Listening.Err() != nil {
+			if reply := redis.Error(nil); wait == signOfLife || errors.As(err, &reply) || e.Life.Listening.Err() != nil {
 				return stood, err
 			}
 			wait = signOfLife // the first error is silence, or the client has made a new connection
 			if timeout := (net.Error)(nil); errors.As(err, &timeout) && timeout.Timeout() {
-				_ = sub.Ping(e.Shift.Listening)
+				_ = sub.Ping(e.Life.Listening)
 			}
 			continue
 		}
@@ -248,7 +248,7 @@ func (e *Ears) receive(sub *ear, begun func(topic int)) (stood bool, err error) 
 		case *redis.Subscription: // on a new connection
 			if note.Kind == unsubscribed {
 				sub.topics.Delete(note.Channel)
-				cluster.Reload(e.Shift.Listening, e.Redis)
+				cluster.Reload(e.Life.Listening, e.Redis)
 			} else if i, ok := sub.topics.Load(note.Channel); ok {
 				begun(i.(int))
 			}

@@ -29,7 +29,7 @@ const unsubscribed = "sunsubscribe"
 
 // hearMasters keeps a subscription at each master until the worker stops listening.
 func (e *Ears) hearMasters() {
-	listening := e.Shift.Listening
+	listening := e.Life.Listening
 	var running sync.WaitGroup
 	defer running.Wait()
 	subs, known, lost := map[string]*ear{}, map[string]bool{}, make(chan string)
@@ -75,7 +75,7 @@ func (e *Ears) subscribeNear(sub *ear, m master) {
 		if _, listens := sub.topics.LoadOrStore(channel, topic); listens {
 			continue
 		}
-		if err := sub.SSubscribe(e.Shift.Listening, channel); err != nil { // its receiver may learn nothing of that
+		if err := sub.SSubscribe(e.Life.Listening, channel); err != nil { // its receiver may learn nothing of that
 			sub.topics.Delete(channel)
 		}
 	}
@@ -84,10 +84,10 @@ func (e *Ears) subscribeNear(sub *ear, m master) {
 // hearMaster passes on what is heard at one master until its subscription is lost, and a moment more.
 func (e *Ears) hearMaster(sub *ear, addr string, first bool) {
 	stood, err := e.receive(sub, e.Hearer.Overslept)
-	if e.Shift.Listening.Err() != nil {
+	if e.Life.Listening.Err() != nil {
 		return
 	}
-	cluster.NoteError(e.Shift.Listening, e.Redis, err)
+	cluster.NoteError(e.Life.Listening, e.Redis, err)
 	if stood || first {
 		e.Log.Info("subscription to wake-ups is lost, and made anew", zap.String("server", addr), zap.Error(err))
 	}
@@ -96,7 +96,7 @@ func (e *Ears) hearMaster(sub *ear, addr string, first bool) {
 	if cluster.Refused(err) && !cluster.Passes(err) && !redis.HasErrorPrefix(err, "CROSSSLOT") {
 		pause = refusedFor // by an old server, or one that grants no right to it
 	}
-	wait.Sleep(e.Shift.Listening, pause)
+	wait.Sleep(e.Life.Listening, pause)
 }
 
 // refusedFor is how long a server that knows no such subscription, or refuses it, is left alone.

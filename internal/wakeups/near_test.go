@@ -11,7 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/away"
-	"github.com/slotmq/go-rmq/internal/shift"
+	"github.com/slotmq/go-rmq/internal/lifetime"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
@@ -62,17 +62,17 @@ var topics = []Topic{{Name: "wide", Slots: 16}, {Name: "wider", Slots: 32}}
 func listening(t *testing.T, rdb redis.UniversalClient) (*Ears, *listener) {
 	t.Helper()
 	l := &listener{woken: map[spot]int{}, overslept: map[int]int{}}
-	s := shift.New()
-	e := &Ears{Shift: s, Redis: rdb, Topics: topics, Hearer: l, Silence: silence, Log: zap.NewNop(), Away: &away.Watch{
-		Log: away.In(zap.NewNop()), Redis: rdb, Ctx: s.Background, Go: func(look func()) bool { s.Running.Go(look); return true },
+	s := lifetime.New()
+	e := &Ears{Life: s, Redis: rdb, Topics: topics, Hearer: l, Silence: silence, Log: zap.NewNop(), Away: &away.Watch{
+		Log: away.In(zap.NewNop()), Redis: rdb, Ctx: s.Background, Go: func(look func()) bool { s.Go(look); return true },
 	}}
 	sub, err := e.Subscribe(ctx)
 	must.Do(t, err)
-	s.Running.Go(func() { e.Run(sub) })
+	s.Go(func() { e.Run(sub) })
 	t.Cleanup(func() {
 		s.EndBackground()
 		s.EndListening()
-		s.Running.Wait()
+		s.Wait()
 	})
 	return e, l
 }
@@ -175,7 +175,7 @@ func TestLostSubscriptionTakesNothing(t *testing.T) {
 	for _, m := range e.masters(ctx) {
 		lost, stands := &ear{PubSub: m.Subscribe(ctx)}, &ear{PubSub: m.Subscribe(ctx)}
 		must.Do(t, lost.Close())
-		e.Shift.Running.Go(func() { e.hearMaster(stands, m.addr, false) })
+		e.Life.Go(func() { e.hearMaster(stands, m.addr, false) })
 		e.subscribeNear(stands, m)
 		e.subscribeNear(lost, m)
 		await.True(t, "what is published is heard", func() bool {

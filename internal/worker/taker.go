@@ -42,7 +42,7 @@ func (t *taker) run() {
 	through := false
 	defer func() {
 		if !through && t.showing {
-			t.Shift.Running.Go(t.run)
+			t.Life.Go(t.run)
 		} else {
 			t.beats.remove(t.beat, through)
 		}
@@ -75,7 +75,7 @@ func (t *taker) ask() bool {
 	t.cmds, t.answers = t.cmds[:0], t.answers[:0]
 	for _, h := range t.hands {
 		if x := slotOf(h.Slot); t.Face.Ask(h) {
-			t.cmds = append(t.cmds, t.Scripts.TurnCmd(t.Shift.Requests, &x.Turn))
+			t.cmds = append(t.cmds, t.Scripts.TurnCmd(t.Life.Requests, &x.Turn))
 			t.answers = append(t.answers, Answer{Slot: x})
 		}
 	}
@@ -90,7 +90,7 @@ func (t *taker) ask() bool {
 	if cluster.IsCluster(t.Redis) {
 		t.replaced = t.execWatched()
 	} else {
-		t.Scripts.Exec(t.Shift.Requests, t.cmds...)
+		t.Scripts.Exec(t.Life.Requests, t.cmds...)
 	}
 	t.answered = time.Now()
 	t.beat.works(t.answered)
@@ -121,13 +121,13 @@ func (t *taker) apply() {
 		t.Log.Warn("turns have no answer and are repeated", zap.Int("slots", unanswered), zap.Error(why))
 	}
 	if answered {
-		t.Shift.Heard(t.answered)
+		t.Life.Heard(t.answered)
 	}
 }
 
 // execWatched is Exec on a Cluster, and reports whether another taker has taken this one's place meanwhile.
 func (t *taker) execWatched() (replaced bool) {
-	ctx := t.Shift.Requests
+	ctx := t.Life.Requests
 	for i := range t.answers {
 		x := t.answers[i].Slot
 		if _, addr, err := cluster.MasterFor(ctx, t.Redis, x.Turn.Keys.Store); err == nil {
@@ -141,7 +141,7 @@ func (t *taker) execWatched() (replaced bool) {
 		defer mu.Unlock()
 		if !over {
 			replaced = true
-			t.Shift.Running.Go(t.take)
+			t.Life.Go(t.take)
 		}
 	})
 	stop := cluster.WhileSlow(ctx, t.Redis)

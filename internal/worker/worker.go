@@ -11,8 +11,8 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/away"
 	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/lifetime"
 	"github.com/slotmq/go-rmq/internal/schedule"
-	"github.com/slotmq/go-rmq/internal/shift"
 	"github.com/slotmq/go-rmq/luascripts"
 )
 
@@ -25,7 +25,7 @@ type Worker struct {
 
 // Config is what a worker needs. All of it is needed.
 type Config struct {
-	Shift    *shift.Shift
+	Life     *lifetime.Lifetime
 	Redis    redis.UniversalClient
 	Scripts  *luascripts.Scripts
 	Schedule *schedule.Schedule
@@ -43,7 +43,7 @@ const takers = 2
 // Start begins to take turns, until the schedule is closed.
 func (w *Worker) Start() {
 	for range takers {
-		w.Shift.Running.Go(w.take)
+		w.Life.Go(w.take)
 	}
 }
 
@@ -54,7 +54,7 @@ func (w *Worker) Locate(t *schedule.Topic, qualified string) {
 		return
 	}
 	for i := range t.Slots {
-		if _, addr, err := cluster.MasterFor(w.Shift.Requests, w.Redis, luascripts.StoreKey(qualified, i)); err == nil {
+		if _, addr, err := cluster.MasterFor(w.Life.Requests, w.Redis, luascripts.StoreKey(qualified, i)); err == nil {
 			t.Locate(i, addr)
 		}
 	}
@@ -79,11 +79,11 @@ func (w *Worker) unanswered(a *Answer) (say bool) {
 	if errors.Is(err, redis.ErrClosed) && x.Drop() {
 		return false // who closes names it
 	}
-	cluster.NoteError(w.Shift.Requests, w.Redis, err)
+	cluster.NoteError(w.Life.Requests, w.Redis, err)
 	pause := min(firstRepeat<<min(x.Facts.Failures-1, 10), lastRepeat)
 	say = x.Facts.Failures == 1 && !cluster.Unanswered(err) || pause == lastRepeat && x.Facts.Failures%10 == 0
 	say = !w.Away.DoubtAt(x.Facts.Server, x.Turn.Keys.Store, err) && say
-	if say && cluster.Unanswered(err) && w.Shift.Background.Err() != nil { // nobody looks at the server any more
+	if say && cluster.Unanswered(err) && w.Life.Background.Err() != nil { // nobody looks at the server any more
 		say = !w.saidSilent.Swap(true)
 	}
 	x.Repeat(x.Facts, time.Now().Add(pause/2+rand.N(pause/2)))
