@@ -30,7 +30,7 @@ import (
 // has failed. An observer may do the same, and a taker or a flusher must not end with answers half read. So all answers
 // of a write are read first, and shown to the observers before anything is done about them. If one ends the goroutine,
 // the other calls are made while it ends (internal/observers/show.go), and another goroutine goes on behind them
-// (taker.run, writer.show).
+// (internal/worker, and writer.show in producer).
 
 // batches handles what turns take.
 type batches struct {

@@ -100,7 +100,7 @@ type Config struct {
 
 // ListenOptions of one topic. Fields that [Config] has, too, mean the same here.
 type ListenOptions struct {
-	Timeout    time.Duration // Defaults to the consumer's.
+	Timeout    time.Duration // Defaults to the consumer's. The longer of the two bounds a handler that ignores its context.
 	Backoff    Backoff       // Defaults to the consumer's.
 	SafetyLook time.Duration // Defaults to the consumer's.
 
@@ -161,7 +161,7 @@ type ListenOptions struct {
 	// too. A consumer by itself refuses it, since it does not send. Defaults to none.
 	DeadTopic message.Topic
 
-	hung time.Duration // how long a handler that ignores its context keeps its slot: twice the Timeout, but in tests
+	hung time.Duration // how long a handler that ignores its context keeps its slot: twice the longer Timeout, but in tests
 }
 
 const usualConcurrency = 64
@@ -241,7 +241,7 @@ func (o ListenOptions) withDefaults(c Config) ListenOptions {
 		o.Timeout = c.Timeout
 	}
 	if o.hung = cmp.Or(o.hung, c.hung); o.hung == 0 {
-		o.hung = 2 * o.Timeout
+		o.hung = 2 * max(o.Timeout, c.Timeout)
 	}
 	if o.Backoff == nil {
 		o.Backoff = c.Backoff

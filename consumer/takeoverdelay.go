@@ -42,7 +42,7 @@ func (x *takeoverDelay) pending() bool {
 	return x.asking != nil
 }
 
-// ask asks for the delay in a goroutine of group, unless that was done a moment ago. What
+// ask asks for the delay in a goroutine that begin begins, unless that was done a moment ago. What
 // it returns is closed when the answer is there.
 func (x *takeoverDelay) ask(begin func(func()), backoff func() time.Duration) <-chan struct{} {
 	x.mu.Lock()

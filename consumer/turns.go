@@ -122,6 +122,9 @@ func (c *turns) Left(a *worker.Answer) {
 // Unanswered notes an error that lasts.
 func (c *turns) Unanswered(a *worker.Answer) { slotIn(a).topic.meets(a.Err) }
 
+// Applied does nothing: nobody waits for a turn.
+func (c *turns) Applied() {}
+
 // finishRefused notes that the turn which was to finish a batch was not the one that did.
 //
 // A turn that was sent once is refused because the batch was taken over. A turn that was

@@ -26,7 +26,7 @@ type Move struct {
 // flight, its handler is asked to stop: its context is cancelled, and unless it returns nil
 // all the same the message is dropped, neither tried again nor dead. It hears of that in a
 // moment, or after a third of the worker's lease if the wake-up is lost. A delivery that ends
-// before counts as it ends, and so does one whose worker dies or takes no notice for its
+// before counts as it ends, and so does one whose worker dies or takes no notice for
 // twice its Timeout: then cancel again.
 //
 // Without a basis it looks in the slot of the content, and if the message is not there, in

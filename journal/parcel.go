@@ -2,7 +2,6 @@ package journal
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -83,7 +82,15 @@ func unpack(name string, text []byte) (message.Topic, message.Message, error) {
 		}
 	}
 	c := message.Common{Content: string(p.Content), SlotBasis: string(p.SlotBasis), Unique: millis(p.Unique), TTL: millis(p.TTL), Headers: headers}
-	value, fromNow := cmp.Or(p.Priority, p.Range, p.In, p.At), p.Range != 0 || p.In != 0
+	value, fromNow := p.At, false
+	switch {
+	case !kind.Timed():
+		value = p.Priority
+	case kind.FirstWins():
+		value, fromNow = p.Range, true
+	case p.In != 0:
+		value, fromNow = p.In, true
+	}
 	return t, checked.Make(kind, c, value, fromNow, p.Ceiling), nil
 }
 

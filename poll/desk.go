@@ -75,7 +75,7 @@ func (d *desk) build() {
 	d.scheduled.Allow(schedule.ByFlow, 0)
 	cfg := d.cfg
 	d.worker = worker.New(worker.Config{
-		Life: d.life, Redis: cfg.Redis, Scripts: d.scripts, Schedule: d.schedule, Away: d.away, Log: d.log.With(zap.String("topic", d.name)), Face: turns{d},
+		Life: d.life, Redis: cfg.Redis, Scripts: d.scripts, Schedule: d.schedule, Away: d.away, Log: d.log.With(zap.String("topic", d.name)), Face: turns{d}, Hurries: true,
 	})
 	d.lookout = lookout.New(lookout.Config{
 		Life: d.life, Redis: cfg.Redis, Schedule: d.schedule, Log: d.log, Away: d.away, BeforeTakeover: func(*schedule.Topic) {},

@@ -31,7 +31,6 @@ func (d turns) Ask(h schedule.Hand) bool {
 		x.Facts.More = true
 		x.Rest(x.Facts, time.Time{})
 	}
-	d.settled()
 	return false
 }
 
@@ -84,7 +83,8 @@ func (d turns) Nothing(a *worker.Answer, at time.Time) {
 	d.sleep(x, at)
 }
 
-// Left lets a slot sleep at which no earlier turn can take anything.
+// Left has a slot look once more, at which no earlier turn can take anything: what was sent since it last looked woke it
+// while it was leaving.
 func (d turns) Left(a *worker.Answer) {
 	x := slotIn(a)
 	x.leave = false
@@ -92,6 +92,7 @@ func (d turns) Left(a *worker.Answer) {
 		d.Busy(a)
 		return
 	}
+	x.Facts.More = !x.Leaving()
 	d.sleep(x, x.rest)
 }
 
@@ -99,19 +100,20 @@ func (d turns) Left(a *worker.Answer) {
 func (d turns) Unanswered(a *worker.Answer) {
 	x := slotIn(a)
 	switch {
-	case errors.Is(a.Err, redis.ErrClosed):
+	case errors.Is(a.Err, redis.ErrClosed) && x.Leaving(): // it is dropped
 		x.disengage(true)
 		d.unstick(x)
 	case x.Facts.Failures > 1:
 		x.disengage(true)
 		d.stick(x, a.Err)
 	}
-	d.settled()
 }
+
+// Applied tells those who wait when there is nothing.
+func (d turns) Applied() { d.settled() }
 
 // sleep lets a slot sleep until a time, or until it is woken if that is zero.
 func (d turns) sleep(x *slot, at time.Time) {
 	x.disengage(false)
 	x.Rest(x.Facts, at)
-	d.settled()
 }

@@ -44,6 +44,9 @@ type Face interface {
 
 	// Unanswered is told that the turn has no answer, and will be repeated.
 	Unanswered(a *Answer)
+
+	// Applied is told that all is done which the answers of a write said.
+	Applied()
 }
 
 // pausedLook is how long a paused slot sleeps.

@@ -16,7 +16,7 @@ import (
 const writeTurns = 8
 
 // On a Cluster, a taker whose write takes longer than slowWrite is replaced by another one, and ends with its write: so
-// a server that hangs does not hold up the slots of the others.
+// a server that hangs does not hold up the slots of the others. So it is where somebody waits for each turn.
 const slowWrite = 200 * time.Millisecond
 
 // taker is one that takes turns, with the write it is at.
@@ -37,7 +37,8 @@ func (w *Worker) take() {
 	t.run()
 }
 
-// run takes turns. If an observer ends the goroutine, another one goes on.
+// run takes turns. If an observer ends the goroutine, another one goes on. If anything else does, the slots in hand are lost,
+// and another taker takes its place.
 func (t *taker) run() {
 	through := false
 	defer func() {
@@ -45,6 +46,9 @@ func (t *taker) run() {
 			t.Life.Go(t.run)
 		} else {
 			t.beats.remove(t.beat, through)
+			if !through {
+				t.Life.Go(t.take)
+			}
 		}
 	}()
 	for {
@@ -87,7 +91,7 @@ func (t *taker) ask() bool {
 		t.answers[i].Slot.Sent = sent
 	}
 	t.beat.waits()
-	if cluster.IsCluster(t.Redis) {
+	if t.Hurries || cluster.IsCluster(t.Redis) {
 		t.replaced = t.execWatched()
 	} else {
 		t.Scripts.Exec(t.Life.Requests, t.cmds...)
@@ -123,6 +127,7 @@ func (t *taker) apply() {
 	if answered {
 		t.Life.Heard(t.answered)
 	}
+	t.Face.Applied()
 }
 
 // execWatched is Exec on a Cluster, and reports whether another taker has taken this one's place meanwhile.

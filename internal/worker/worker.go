@@ -32,6 +32,8 @@ type Config struct {
 	Away     *away.Watch
 	Log      *zap.Logger
 	Face     Face
+
+	Hurries bool // somebody waits for each turn: a slow write holds up no other at the same server, either
 }
 
 // New returns a worker, which [Worker.Start] starts.
