@@ -26,9 +26,12 @@ type result struct {
 var program = Program{Name: "rmq"}
 
 // call runs rmq in this process, with nothing on stdin.
-func call(args ...string) result {
+func call(args ...string) result { return run(program, args...) }
+
+// run runs any program so.
+func run(p Program, args ...string) result {
 	var out, errs bytes.Buffer
-	code := program.Run(ctx, args, strings.NewReader(""), &out, &errs)
+	code := p.Run(ctx, args, strings.NewReader(""), &out, &errs)
 	return result{code, out.String(), errs.String()}
 }
 

@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"bytes"
 	"database/sql"
 	"errors"
 	"regexp"
@@ -21,11 +20,7 @@ var withJournal = Program{Name: "rmqd", Databases: func(string) (*sql.DB, journa
 	return nil, journal.Dialect{}, errors.New("no database here")
 }}
 
-func callWithJournal(args ...string) result {
-	var out, errs bytes.Buffer
-	code := withJournal.Run(ctx, args, strings.NewReader(""), &out, &errs)
-	return result{code, out.String(), errs.String()}
-}
+func callWithJournal(args ...string) result { return run(withJournal, args...) }
 
 // The help of another program with these commands is a page, too, and names that program.
 func TestHelpOfAnotherProgram(t *testing.T) {
