@@ -2,13 +2,14 @@ package commands
 
 import (
 	"context"
-	b64 "encoding/base64"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	b64 "encoding/base64"
+	"github.com/slotmq/go-rmq/internal/commands/frame"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
@@ -62,7 +63,7 @@ func TestReschedule(t *testing.T) {
 		wantText(t, s.text(t, "--wide", "reschedule", "orders", "flaky", "--in", "20m", "--basis", basisOf[1]), "flaky in slot 1 of orders: due in SPAN (TIME), attempt 2 of 17")
 		then := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
 		wantJSON(t, s.objects(t, "reschedule", "orders", "sleepy", "--at", then.Format(time.RFC3339))[0],
-			`{"attempt":1,"content":"sleepy","due":"`+stampText(then)+`","slot":0,"state":"waiting","topic":"orders"}`)
+			`{"attempt":1,"content":"sleepy","due":"`+frame.Stamp(then)+`","slot":0,"state":"waiting","topic":"orders"}`)
 		if got := s.text(t, "reschedule", "audience", "20", "--priority", "900"); got != "20 in slot 0 of audience: priority 900\n" {
 			t.Error(got)
 		}

@@ -67,10 +67,10 @@ func TestInterruptedQuestion(t *testing.T) {
 	defer never.Close() // lets the reader of the answer go
 	ctx, cancel := context.WithCancel(ctx)
 	var errs bytes.Buffer
-	a := newApp(program, stdin, io.Discard, &errs)
+	c := program.call(stdin, io.Discard, &errs)
 	cancel()
-	err := a.confirm(ctx, false, "do it")
-	if line, code := a.explain(err); code != 130 || line != "interrupted; nothing was changed" || errs.String() != "do it? [y/N] \n" {
+	err := c.Confirm(ctx, false, "do it")
+	if line, code := c.Explain(err); code != 130 || line != "interrupted; nothing was changed" || errs.String() != "do it? [y/N] \n" {
 		t.Errorf("%q, %d, %q", line, code, errs.String())
 	}
 }

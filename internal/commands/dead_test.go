@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/commands/frame"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
@@ -58,17 +59,17 @@ func TestDeadList(t *testing.T) {
 		if len(listed) != 30 {
 			t.Errorf("%d of 30", len(listed))
 		}
-		wantJSON(t, listed[0], fmt.Sprintf(`{"content":"order 4729","died":"%s","slot":3}`, stampText(died(29))))
+		wantJSON(t, listed[0], fmt.Sprintf(`{"content":"order 4729","died":"%s","slot":3}`, frame.Stamp(died(29))))
 		wantJSON(t, listed[1], fmt.Sprintf(`{"attempts":17,"content":"order 4728","died":"%s","first_failure":"%s","last_failure":"%s",`+
 			`"priority":500,"reason":"the shop timed out\n\tat shop.go:28","slot":1,"worker":"app7-1"}`,
-			stampText(died(28)), stampText(died(28).Add(-6*time.Minute)), stampText(died(28))))
+			frame.Stamp(died(28)), frame.Stamp(died(28).Add(-6*time.Minute)), frame.Stamp(died(28))))
 
 		for args, want := range map[string]int{
 			"--content order*": 29, "--content *472?": 10, "--content nothing": 0, "--content-regex 47[01]": 19, "--content-regex ^order": 29,
 			"--reason timed": 15, "--reason such": 14, "--reason nothing": 0,
 			"--older-than 45m30s": 15, "--newer-than 45m30s": 15, "--older-than 45m30s --newer-than 50m30s": 5,
-			"--died-before " + stampText(died(3)): 3, "--died-after " + stampText(died(3)): 26,
-			"--died-before " + stampText(died(3)) + " --older-than 1s": 3, "--limit 7": 7, "--limit 7 --reason timed": 7,
+			"--died-before " + frame.Stamp(died(3)): 3, "--died-after " + frame.Stamp(died(3)): 26,
+			"--died-before " + frame.Stamp(died(3)) + " --older-than 1s": 3, "--limit 7": 7, "--limit 7 --reason timed": 7,
 		} {
 			if got := len(s.objects(t, append([]string{"dead", "list", "orders", "--limit", "0"}, strings.Fields(args)...)...)); got != want {
 				t.Errorf("%s: %d, want %d", args, got, want)
@@ -122,7 +123,7 @@ func TestDeadByReason(t *testing.T) {
 		if len(all) != 4 {
 			t.Errorf("%d reasons", len(all))
 		}
-		wantJSON(t, all[0], fmt.Sprintf(`{"count":15,"first_died":"%s","last_died":"%s","reason":"the shop timed out","topic":"orders"}`, stampText(died(0)), stampText(died(28))), "latest")
+		wantJSON(t, all[0], fmt.Sprintf(`{"count":15,"first_died":"%s","last_died":"%s","reason":"the shop timed out","topic":"orders"}`, frame.Stamp(died(0)), frame.Stamp(died(28))), "latest")
 		s.refused(t, 2, `--by is "age"; it must be reason`, "dead", "list", "orders", "--by", "age")
 	})
 }
@@ -148,7 +149,7 @@ func TestDeadShow(t *testing.T) {
 			  last error  nothing is known of its failures`)
 		shown := s.objects(t, "dead", "show", "orders", "YQBiDQr//iB7M30gInEiIBtbMzFtJ8Op4oCu", "--base64")[0]
 		wantJSON(t, shown, fmt.Sprintf(`{"attempts":17,"content_base64":"YQBiDQr//iB7M30gInEiIBtbMzFtJ8Op4oCu","died":"%s","priority":700,"reason":"\u001b[31mno�`+
-			` such shop","slot":%v,"worker":"app7-1"}`, stampText(died(7)), shown["slot"]), "first_failure", "last_failure")
+			` such shop","slot":%v,"worker":"app7-1"}`, frame.Stamp(died(7)), shown["slot"]), "first_failure", "last_failure")
 		if out := s.call(t, "dead", "show", "orders", binary).out; strings.Contains(out, "\x1b") || !strings.Contains(out, `"\x1b[31mno\xff such shop"`) {
 			t.Error(out)
 		}
@@ -264,7 +265,7 @@ func TestDeadDelete(t *testing.T) {
 		if r := s.answered("y\n", "dead", "delete", "orders", binary); r.code != 0 || r.errs != "delete 1 dead message of orders for ever? [y/N] " || r.out != "deleted 1 dead message of orders\n" {
 			t.Errorf("%+v", r)
 		}
-		wantJSON(t, s.objects(t, "dead", "delete", "orders", "--yes", "--died-before", stampText(died(10)))[0], `{"deleted":9,"topic":"orders"}`)
+		wantJSON(t, s.objects(t, "dead", "delete", "orders", "--yes", "--died-before", frame.Stamp(died(10)))[0], `{"deleted":9,"topic":"orders"}`)
 		if got := s.text(t, "dead", "delete", "orders", "--yes", "--limit", "5"); got != "deleted 5 dead messages of orders\n" {
 			t.Error(got)
 		}
@@ -311,7 +312,7 @@ func TestDeadExport(t *testing.T) {
 			t.Errorf("%v, %v", around, err)
 		}
 		wantJSON(t, s.objects(t, "dead", "export", "orders", "--limit", "3", "--out", file+"2")[0], `{"exported":3,"file":"`+file+`2","topic":"orders"}`)
-		if got := s.objects(t, "dead", "export", "orders", "--died-after", stampText(died(28))); len(got) != 1 {
+		if got := s.objects(t, "dead", "export", "orders", "--died-after", frame.Stamp(died(28))); len(got) != 1 {
 			t.Error(got)
 		}
 		if got := s.text(t, "dead", "export", "orders", "--out", "-", "--json"); got != string(written) {

@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
+	"github.com/slotmq/go-rmq/internal/commands/frame"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
@@ -60,7 +61,7 @@ func connecting() []commandLine {
 			return
 		}
 		c := commandLine{path: strings.Fields(cmd.CommandPath())[1:]}
-		c.least, c.most = arguments(cmd.Use)
+		c.least, c.most = frame.Arguments(cmd.Use)
 		for _, word := range strings.Fields(cmd.Use)[1:] {
 			if strings.Trim(word, "[].") == "TOPIC" {
 				c.args = append(c.args, "orders")
@@ -74,7 +75,7 @@ func connecting() []commandLine {
 		c.flags = append(c.flags, filled[strings.Join(c.path, " ")]...)
 		all = append(all, c)
 	}
-	walk(newApp(program, strings.NewReader(""), io.Discard, io.Discard).root())
+	walk(rootOf(program))
 	return all
 }
 
@@ -195,7 +196,7 @@ func TestUnknownTopic(t *testing.T) {
 // What the system says about a file is no network that fails.
 func TestFullDiskIsNoNetwork(t *testing.T) {
 	t.Parallel()
-	a := newApp(program, nil, nil, nil)
+	call := program.call(nil, nil, nil)
 	for _, c := range []struct {
 		err  error
 		says string
@@ -204,7 +205,7 @@ func TestFullDiskIsNoNetwork(t *testing.T) {
 		{fmt.Errorf("peek: %w", &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}), "peek: read tcp: connection reset by peer; is Redis running? rmq doctor looks at it"},
 		{fmt.Errorf("peek: %w", os.ErrDeadlineExceeded), "peek: i/o timeout; is Redis running? rmq doctor looks at it"},
 	} {
-		if line, code := a.explain(c.err); line != c.says || code != 1 {
+		if line, code := call.Explain(c.err); line != c.says || code != 1 {
 			t.Errorf("%q, %d", line, code)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/commands/frame"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
@@ -155,7 +156,7 @@ func TestDeathsAhead(t *testing.T) {
 		}
 		fill()
 		for args, want := range map[string]int{
-			"": 20, "--died-before 2099-01-01": 20, "--older-than 30m": 10, "--newer-than 90m": 11, "--died-before " + stampText(now.Add(90*time.Minute)): 12,
+			"": 20, "--died-before 2099-01-01": 20, "--older-than 30m": 10, "--newer-than 90m": 11, "--died-before " + frame.Stamp(now.Add(90*time.Minute)): 12,
 		} {
 			for _, command := range []string{"list", "export"} {
 				if got := len(s.objects(t, append([]string{"dead", command, "orders", "--limit", "0"}, strings.Fields(args)...)...)); got != want {

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/spf13/cobra"
 
 	"github.com/slotmq/go-rmq/internal/columns"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
@@ -34,6 +36,9 @@ func run(p Program, args ...string) result {
 	code := p.Run(ctx, args, strings.NewReader(""), &out, &errs)
 	return result{code, out.String(), errs.String()}
 }
+
+// rootOf is the tree of all commands of a program.
+func rootOf(p Program) *cobra.Command { return p.root(p.call(nil, io.Discard, io.Discard)) }
 
 // at is a server that rmq is called at.
 type at struct {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal"
 )
@@ -35,7 +34,7 @@ func TestHelpOfAnotherProgram(t *testing.T) {
 			}
 		}
 	}
-	walk(newApp(withJournal, nil, nil, nil).root())
+	walk(rootOf(withJournal))
 	if !slices.ContainsFunc(all, func(path []string) bool { return slices.Equal(path, []string{"journal", "restore"}) }) {
 		t.Fatal(all)
 	}
@@ -76,23 +75,5 @@ func TestJournalOfAnotherProgram(t *testing.T) {
 	r := call(append(redis, "explain", "orders", "x")...)
 	if r.code != 0 || !strings.Contains(flat(r.out), "journal RMQ_JOURNAL is set: rmqd explain shows what it knows, too ") {
 		t.Error(r)
-	}
-}
-
-// The password of a journal is not in what is printed to be pasted.
-func TestJournalURLIsShownWithoutPassword(t *testing.T) {
-	t.Parallel()
-	a := newApp(withJournal, nil, nil, nil)
-	cmd, rest, err := a.root().Find([]string{"dead", "requeue"})
-	must.Do(t, err)
-	must.Do(t, cmd.ParseFlags(append(rest, "--journal", "postgres://rmq:hush@db1/journal")))
-	if line := again(cmd, []string{"orders"}, nil); line != "rmqd dead requeue orders --journal='postgres://rmq:***@db1/journal'" {
-		t.Error(line)
-	}
-	if from := withoutSecrets("mysql://rmq:hush@db1/journal"); from != "mysql://rmq:***@db1/journal" {
-		t.Error(from)
-	}
-	if from := withoutSecrets("sqlite:/var/lib/rmq/journal.db"); from != "sqlite:/var/lib/rmq/journal.db" {
-		t.Error(from)
 	}
 }

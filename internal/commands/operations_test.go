@@ -88,11 +88,11 @@ func (p *play) rmq(answer string, args ...string) {
 	p.Helper()
 	p.stage.Age(p)
 	var shown bytes.Buffer
-	a := newApp(program, strings.NewReader(answer), &shown, &shown)
-	a.status.terminal = true
-	root := a.root()
+	c := program.call(strings.NewReader(answer), &shown, &shown)
+	c.Status.Terminal = true
+	root := program.root(c)
 	root.SetArgs(append([]string{"--redis", p.url}, args...))
-	a.finish(root.ExecuteContext(ctx))
+	c.Finish(root.ExecuteContext(ctx))
 
 	line := "rmq"
 	for _, arg := range args {
@@ -140,7 +140,7 @@ func TestDocumentedCommands(t *testing.T) {
 		}
 	}
 	for _, c := range connecting() {
-		cmd, _, err := newApp(program, nil, nil, nil).root().Find(c.path)
+		cmd, _, err := rootOf(program).Find(c.path)
 		must.Do(t, err)
 		for line := range strings.Lines(cmd.Example) {
 			call, _, _ := strings.Cut(strings.TrimSpace(line), " | ")
@@ -161,7 +161,7 @@ func checkCall(t *testing.T, where, call string, whole bool) {
 	}
 	words, err := exec.Command("sh", "-c", `printf '%s\0' `+rest).Output()
 	must.Do(t, err)
-	cmd, args, err := newApp(of, strings.NewReader(""), nil, nil).root().Find(strings.Split(strings.TrimSuffix(string(words), "\x00"), "\x00"))
+	cmd, args, err := rootOf(of).Find(strings.Split(strings.TrimSuffix(string(words), "\x00"), "\x00"))
 	if err == nil {
 		err = cmd.ParseFlags(args)
 	}

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/commands/frame"
 	"github.com/slotmq/go-rmq/journal"
 )
 
@@ -26,7 +27,7 @@ type Program struct {
 	Patience time.Duration
 
 	// Services are further commands, which work until they are ended.
-	Services []Service
+	Services []frame.Command
 }
 
 // memory is how much this process takes before garbage is thrown away at once. Contents may be
@@ -54,9 +55,12 @@ func (p Program) Run(ctx context.Context, args []string, stdin io.Reader, stdout
 	if p.Patience == 0 {
 		p.Patience = 5 * time.Second
 	}
-	a := newApp(p, stdin, stdout, stderr)
-	root := a.root()
+	c := p.call(stdin, stdout, stderr)
+	root := p.root(c)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
-	return a.finish(err)
+	return c.Finish(root.ExecuteContext(ctx))
+}
+
+func (p Program) call(stdin io.Reader, stdout, stderr io.Writer) *frame.Call {
+	return frame.New(p.Name, frame.Journals{Databases: p.Databases, Patience: p.Patience}, stdin, stdout, stderr)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/commands/frame"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
@@ -111,7 +112,7 @@ func forget(t *testing.T, rdb redis.UniversalClient) {
 func lookingLines() [][]string {
 	lines := [][]string{{"dead", "list", "orders", "--newer-than", "2h"}, {"dead", "show", "orders", "dead 0"}, {"dead", "export", "orders"},
 		{"topics"}, {"stats"}, {"stats", "orders", "--slots"}, {"slots", "orders"}, {"workers"}, {"limit", "orders"}, {"every", "list", "orders"}, {"verify"}, {"doctor"}}
-	for _, state := range states {
+	for _, state := range []string{"waiting", "in-flight", "retrying", "dead"} {
 		lines = append(lines, []string{"peek", "orders", "--state", state})
 	}
 	for _, content := range []string{"sleepy", "busy", "flaky", "dead 0"} {
@@ -121,7 +122,7 @@ func lookingLines() [][]string {
 }
 
 func changingLines(kind message.Kind, batch string) [][]string {
-	when, moved := "--at="+stampText(time.Now().Add(time.Hour)), "--in=1h"
+	when, moved := "--at="+frame.Stamp(time.Now().Add(time.Hour)), "--in=1h"
 	if kind == message.KindRangeMerge {
 		when = "--range=1h"
 	}

@@ -1,11 +1,19 @@
 package commands
 
 import (
+	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/slotmq/go-rmq/internal/commands/dead"
+	"github.com/slotmq/go-rmq/internal/commands/frame"
+	"github.com/slotmq/go-rmq/internal/commands/journals"
+	"github.com/slotmq/go-rmq/internal/commands/messages"
+	"github.com/slotmq/go-rmq/internal/commands/plans"
+	"github.com/slotmq/go-rmq/internal/commands/topics"
 	"github.com/slotmq/go-rmq/internal/manual"
 	"github.com/slotmq/go-rmq/internal/version"
 )
@@ -17,36 +25,17 @@ const (
 	groupServe  = "serve"
 )
 
-// looking are the commands that change nothing.
-func (a *app) looking() []*cobra.Command {
-	return []*cobra.Command{
-		a.topicsCommand(), a.statsCommand(), a.slotsCommand(), a.workersCommand(),
-		a.peekCommand(), a.explainCommand(), a.verifyCommand(), a.doctorCommand(),
-	}
-}
-
-// changing are the commands that change something.
-func (a *app) changing() []*cobra.Command {
-	all := []*cobra.Command{
-		a.tells(a.sendCommand()), a.tells(a.cancelCommand()), a.tells(a.rescheduleCommand()), a.deadCommand(), a.tells(a.purgeCommand()),
-		a.everyCommand(), a.pauseCommand(), a.resumeCommand(), a.limitCommand(), topicCommand(a),
-	}
-	if a.Databases != nil {
-		all = append(all, a.journalCommand())
+// subjects are all commands.
+func (p Program) subjects() []frame.Command {
+	all := slices.Concat(topics.Commands, messages.Commands, []frame.Command{dead.Command, plans.Command})
+	if p.Databases != nil {
+		all = append(all, journals.Command)
 	}
 	return all
 }
 
-// root is the tree of all commands.
-func (a *app) root() *cobra.Command {
-	journals := ""
-	if a.Databases != nil {
-		journals = aboutJournals
-	}
-	root := &cobra.Command{
-		Use:   a.Name,
-		Short: "Look into the queues of RMQ, and repair them",
-		Long: `Look into the queues of RMQ, and repair them.
+// about is the help of a program. What it says of journals is for one that knows them.
+const about = `Look into the queues of RMQ, and repair them.
 
 Where is a message, and why has it not run:  rmq explain orders "order 4711"
 What is late, failing or dead:               rmq stats
@@ -58,56 +47,53 @@ Redis is where --redis or RMQ_REDIS says, else at redis://localhost:6379. Forms:
   redis-sentinel://user:password@host1:26379,host2:26379?master_name=mymaster
 All users of this machine can see a password in a command line; they cannot see
 one in RMQ_REDIS.
-` + journals + `
+%s
 Tables are as wide as the terminal, 80 columns elsewhere, and shorten what does
 not fit; --wide and --json do not. Contents that are not printable are quoted as
 in Go, "\x00\n"; --base64 takes and shows them so. Exit codes: 0 done, 1 failed,
-2 wrong usage, 130 interrupted.`,
+2 wrong usage, 130 interrupted.`
+
+// root is the tree of all commands.
+func (p Program) root(c *frame.Call) *cobra.Command {
+	journal := ""
+	if p.Databases != nil {
+		journal = journals.About
+	}
+	root := &cobra.Command{
+		Use:           p.Name,
+		Short:         "Look into the queues of RMQ, and repair them",
+		Long:          fmt.Sprintf(about, journal),
 		Version:       builtVersion(),
-		SilenceErrors: true, // run prints them
+		SilenceErrors: true, // the call prints them
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
 	}
-	root.SetIn(a.in)
-	root.SetOut(a.out)
-	root.SetErr(a.errs)
-	root.SetVersionTemplate(a.Name + " {{.Version}}\n")
+	root.SetIn(c.In)
+	root.SetOut(c.Out) // which the completion asks for as soon as it is there
+	root.SetErr(c.Errs)
+	root.SetVersionTemplate(p.Name + " {{.Version}}\n")
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 80"))
-
-	flags := root.PersistentFlags()
-	flags.StringVar(&a.redis, "redis", "", "`URL` of Redis (or RMQ_REDIS)")
-	flags.StringVar(&a.zk, "zk", "", "`host:port,...` of ZooKeeper, to see the workers of topics that are shared by it (or RMQ_ZK)")
-	flags.StringVar(&a.zkRoot, "zk-root", "", "the workers' `node` in ZooKeeper, /rmq unless it is given (or RMQ_ZK_ROOT)")
-	flags.StringVar(&a.zkAuth, "zk-auth", "", "`user:password` at ZooKeeper (or RMQ_ZK_AUTH)")
-	flags.StringVar(&a.namespace, "namespace", "", "`name` in front of the topics' (or RMQ_NAMESPACE)")
-	if a.Databases != nil {
-		flags.StringVar(&a.journalURL, "journal", "", "`URL` of the journal (or RMQ_JOURNAL)")
-	}
-	flags.BoolVar(&a.json, "json", false, "print JSON, one object a line")
-	flags.BoolVar(&a.base64, "base64", false, "contents are base64, those given and those printed")
-	flags.BoolVar(&a.wide, "wide", false, "shorten nothing")
-	flags.BoolVar(&a.noColor, "no-color", false, "no colours (or NO_COLOR)")
-
+	c.Flags(root.PersistentFlags())
 	root.AddGroup(&cobra.Group{ID: groupLook, Title: "To look:"}, &cobra.Group{ID: groupChange, Title: "To change:"})
-	add := func(group string, commands []*cobra.Command) {
-		for _, c := range commands {
-			c.GroupID = group
-			root.AddCommand(c)
-		}
+	add := func(group string, command frame.Command) {
+		cmd := command.Cobra(c)
+		cmd.GroupID = group
+		root.AddCommand(cmd)
 	}
-	add(groupLook, a.looking())
-	add(groupChange, a.changing())
-	if len(a.Services) > 0 {
+	for _, command := range p.subjects() {
+		add(map[bool]string{false: groupLook, true: groupChange}[command.Changes], command)
+	}
+	if len(p.Services) > 0 {
 		root.AddGroup(&cobra.Group{ID: groupServe, Title: "To serve:"})
 	}
-	for _, s := range a.Services {
-		add(groupServe, []*cobra.Command{a.serviceCommand(s)})
+	for _, service := range p.Services {
+		add(groupServe, service)
 	}
-	root.SetHelpCommand(helpCommand())
+	root.SetHelpCommand(frame.Help())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	root.AddCommand(manual.Command())
-	a.strict(root)
+	c.Strict(root)
 	return root
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/commands/frame"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
@@ -37,7 +38,7 @@ func TestSend(t *testing.T) {
 		wantText(t, s.text(t, "send", "mails", "mail 1", "--in", "2d", "--kind", "fixed-time", "--literal"), "stored in slot 15 of mails, due in SPAN (TIME)")
 		then := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
 		wantJSON(t, s.objects(t, "send", "mails", "mail 1", "--at", then.Format(time.RFC3339))[0],
-			`{"content":"mail 1","due":"`+stampText(then)+`","outcome":"merged","slot":15,"topic":"mails"}`)
+			`{"content":"mail 1","due":"`+frame.Stamp(then)+`","outcome":"merged","slot":15,"topic":"mails"}`)
 
 		wantText(t, s.text(t, "send", "mails", "mail 2", "--at", "2020-01-01"), "stored in slot 53 of mails, due now, past its time (TIME)")
 		wantJSON(t, s.objects(t, "send", "mails", "mail 2", "--at", "2020-01-01T00:00:00Z")[0],

@@ -240,19 +240,6 @@ func TestLinesThatAreRight(t *testing.T) {
 	}
 }
 
-func TestLineTooLong(t *testing.T) {
-	t.Parallel()
-	quit := make(chan struct{})
-	defer close(quit)
-	lines := linesOf(strings.NewReader("short\n"+strings.Repeat("x", 1<<20)), 1<<20, quit)
-	if l := <-lines; string(l.text) != "short" || l.err != nil {
-		t.Errorf("%q, %v", l.text, l.err)
-	}
-	if l := <-lines; l.err == nil || l.err.Error() != "it is longer than 1 MiB" {
-		t.Errorf("%v", l.err)
-	}
-}
-
 // What comes from a pipe now and then is sent as it comes, and what is due in some time is so
 // from then on. A signal ends it also while nothing comes.
 func TestSlowBatch(t *testing.T) {

@@ -71,22 +71,3 @@ func TestOnTerminal(t *testing.T) {
 		t.Errorf("%q", out)
 	}
 }
-
-func TestProgressOnTerminal(t *testing.T) {
-	t.Parallel()
-	tty, screen := terminal(t, 60)
-	a := newApp(program, strings.NewReader(""), io.Discard, tty)
-	p := a.progress("requeue", 1000)
-	p.last = p.begun.Add(-barEvery) // as if time had passed
-	p.show(250)
-	p.show(251) // too soon
-	p.show(1000)
-	p.end()
-	must.Do(t, tty.Close())
-	all, _ := io.ReadAll(screen)
-	out := string(all)
-	if !strings.HasPrefix(out, "\rrequeue  [=") || strings.Count(out, "requeue") != 2 || !strings.Contains(out, "250 of 1000  ") ||
-		!strings.Contains(out, "1000 of 1000  ") || !strings.HasSuffix(out, "\n") {
-		t.Errorf("%q", out)
-	}
-}

@@ -10,45 +10,12 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/luascripts"
-	"github.com/slotmq/go-rmq/message"
 )
-
-func TestTrend(t *testing.T) {
-	t.Parallel()
-	orders := inspector.Topic{Topic: message.Topic{Name: "orders", Slots: 4}}
-	stats := func(read, waiting, dead int) inspector.Stats {
-		return inspector.Stats{Topic: orders, Read: read, Counts: inspector.Counts{Waiting: waiting, Dead: dead, InFlight: 5, Retrying: 2 * dead}}
-	}
-	x, now := &trend{last: map[string]lookedAt{}}, time.Now()
-	if c := x.since(stats(4, 1000, 7), now); c != nil {
-		t.Errorf("at first: %+v", c)
-	}
-	c := x.since(stats(4, 400, 10), now.Add(5*time.Second))
-	if c == nil || c.Waiting != -120 || c.Dead != 0.6 || c.Retrying != 1.2 || c.InFlight != 0 || time.Duration(c.Over) != 5*time.Second {
-		t.Errorf("%+v", c)
-	}
-	// A slot that could not be read is no fall of the numbers, and its return no rise.
-	for n, s := range []inspector.Stats{stats(3, 100, 0), stats(4, 400, 10)} {
-		if c := x.since(s, now.Add(time.Duration(n+6)*time.Second)); c != nil {
-			t.Errorf("%+v", c)
-		}
-	}
-	if c := x.since(stats(4, 400, 10), now.Add(7*time.Second)); c != nil {
-		t.Errorf("in no time: %+v", c)
-	}
-	if c := x.since(stats(4, 401, 10), now.Add(9*time.Second)); c == nil || c.Waiting != 0.5 {
-		t.Errorf("%+v", c)
-	}
-	if c := (*trend)(nil).since(stats(4, 1, 1), now); c != nil {
-		t.Errorf("nobody watches: %+v", c)
-	}
-}
 
 func TestSigned(t *testing.T) {
 	t.Parallel()

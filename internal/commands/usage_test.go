@@ -13,16 +13,17 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/slotmq/go-rmq/internal/commands/frame"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 )
 
 // serving is a program with all that a program may have: a journal, and a service.
-var serving = Program{Name: "rmqd", Databases: withJournal.Databases, Services: []Service{{
+var serving = Program{Name: "rmqd", Databases: withJournal.Databases, Services: []frame.Command{{
 	Use: "serve [TOPIC...]", Short: "Serve", Long: "Serve until Ctrl-C, as rmq stats says.", Example: "  rmqd serve",
-	Flags: func(flags *flag.FlagSet) func(context.Context, *Setup, []string) error {
+	GoFlags: func(flags *flag.FlagSet) frame.Step {
 		flags.Duration("wait", time.Second, "wait so `long`")
 		flags.Bool("act", false, "buttons")
-		return func(context.Context, *Setup, []string) error { return errors.New("served") }
+		return func(context.Context, *frame.Call) error { return errors.New("served") }
 	},
 }}}
 
@@ -59,7 +60,7 @@ func TestUsageIsAsWritten(t *testing.T) {
 			}
 		}
 	}
-	walk(serving, newApp(serving, nil, nil, nil).root())
+	walk(serving, rootOf(serving))
 	tell(program, "--help")
 	if *operationsUpdate {
 		must.Do(t, os.WriteFile(file, []byte(all.String()), 0o644))

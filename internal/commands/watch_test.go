@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
@@ -69,30 +68,6 @@ func TestWatch(t *testing.T) {
 		t.Errorf("%d\n%s%s", code, out, errs)
 	}
 	wantFailure(t, []string{"--redis", "redis://" + server.Addr(), "stats", "--watch"}, 1, "does not answer")
-}
-
-// On a terminal an error stands on the page. Where it was printed beside, the page wiped it.
-func TestWatchShowsErrorOnTerminal(t *testing.T) {
-	t.Parallel()
-	var out strings.Builder
-	a := on(screen{width: 80, terminal: true}, &out)
-	a.noColor = true
-	watching, cancel := context.WithCancel(await.Context(t))
-	defer cancel()
-	n := 0
-	must.Do(t, a.watch(watching, time.Millisecond, func() error {
-		switch n++; n {
-		case 2:
-			return failed("it is away")
-		case 3:
-			cancel()
-		}
-		return nil
-	}))
-	pages := strings.Split(out.String(), "\x1b[2J")
-	if len(pages) < 3 || !strings.HasSuffix(strings.TrimSuffix(pages[2], "\x1b[H"), "\n\nrmq: it is away\n") {
-		t.Errorf("%q", pages)
-	}
 }
 
 // Who forgets the = is told.

@@ -10,7 +10,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/slotmq/go-rmq/consumer"
-	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
@@ -150,27 +149,6 @@ func TestSharedByZooKeeper(t *testing.T) {
 	r := s.call(t, with("workers", "--zk", "127.0.0.1:1")[:3]...)
 	if r.code != 1 || !strings.Contains(r.errs, "ask ZooKeeper who works") || strings.Count(r.errs, "\n") != 1 || strings.Contains(r.errs, "hush") {
 		t.Errorf("%+v", r)
-	}
-}
-
-// Why workers are not seen is told by what was asked, and by whose the topic is.
-func TestWhyWorkersAreNotSeen(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		topic inspector.Topic
-		zk    string
-		says  string
-	}{
-		{inspector.Topic{}, "", "is shared by ZooKeeper: --zk shows its workers"},
-		{inspector.Topic{}, "h:1", "is shared by ZooKeeper, which does not answer: rmq doctor says why"},
-		{inspector.Topic{Foreign: true, Namespace: "shop"}, "", "is of namespace shop: --zk and --namespace shop show its workers"},
-		{inspector.Topic{Foreign: true, Namespace: "shop"}, "h:1", "is of namespace shop: --namespace shop shows its workers"},
-		{inspector.Topic{Foreign: true}, "", "is of no namespace: --zk, without --namespace, shows its workers"},
-		{inspector.Topic{Foreign: true}, "h:1", "is of no namespace: without --namespace its workers are seen"},
-	} {
-		a := app{Program: program}
-		a.zk = c.zk
-		want(t, a.unseenWhy(c.topic), c.says)
 	}
 }
 

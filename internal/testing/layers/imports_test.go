@@ -41,7 +41,7 @@ var libraries = []string{
 // reserved says who may import something that most packages must not.
 var reserved = map[string][]string{
 	module + "/rmq":                 {"rmqtest", "rmqhttp", "cmd", "examples", "bench", "internal/testing/system"},
-	module + "/luascripts/byhand":   {"inspector", "internal/commands", "journal/recovery"}, // workers and senders need none of it
+	module + "/luascripts/byhand":   {"inspector", "internal/commands/topics", "journal/recovery"}, // workers and senders need none of it
 	module + "/internal/fleet":      {"consumer"},
 	module + "/internal/lookout":    {"consumer", "poll"},
 	module + "/internal/wakeups":    {"consumer", "poll", "internal/fleet"},
@@ -56,7 +56,7 @@ var reserved = map[string][]string{
 	module + "/internal/testing":    {"bench"}, // and tests
 	module + "/internal/commands":   {"cmd"},
 	"github.com/spf13":              {"internal/commands", "internal/manual"}, // cobra and what comes with it
-	"golang.org/x":                  {"internal/commands"},
+	"golang.org/x":                  {"internal/commands/frame"},
 	"go.uber.org/goleak":            {"internal/testing/servertest"},
 	"testing":                       {"rmqtest", "internal/testing"},
 
@@ -197,7 +197,10 @@ func TestWrongImportsAreFound(t *testing.T) {
 		{"internal/commands", zk},
 		{"internal/commands", mini},
 		{"cmd/rmq", "github.com/spf13/cobra"},
+		{"internal/commands/dead", module + "/luascripts/byhand"},
+		{"internal/commands/dead", "golang.org/x/term"},
 		{"inspector", module + "/internal/commands"},
+		{"rmq", module + "/internal/commands/frame"},
 		{"producer", zk},
 		{"producer", module + "/slots"},
 		{"consumer", module + "/luascripts/byhand"},
@@ -229,7 +232,9 @@ func TestRightImportsPass(t *testing.T) {
 		"rmqhttp":                     {module + "/rmq", "net/http"},
 		"rmqtest":                     {module + "/rmq", "github.com/alicebob/miniredis/v2", "testing"},
 		"cmd/rmq":                     {module + "/internal/commands"},
-		"internal/commands":           {module + "/producer", module + "/inspector", "github.com/spf13/cobra"},
+		"internal/commands":           {module + "/internal/commands/frame", "github.com/spf13/cobra"},
+		"internal/commands/frame":     {module + "/producer", module + "/inspector", "github.com/spf13/cobra", "golang.org/x/term"},
+		"internal/commands/topics":    {module + "/luascripts/byhand"},
 		"examples/quickstart":         {module + "/rmq", module + "/rmqtest"},
 		"internal/x":                  {"sync"},
 		"internal/y":                  {module + "/message"},

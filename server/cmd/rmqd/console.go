@@ -9,12 +9,12 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/commands"
+	"github.com/slotmq/go-rmq/internal/commands/frame"
 	"github.com/slotmq/go-rmq/server/console"
 	"github.com/slotmq/go-rmq/slots"
 )
 
-var consoleService = commands.Service{
+var consoleService = frame.Command{
 	Use:   "console",
 	Short: "Serve a page for people: is anything wrong, and where is a message",
 	Long: `Serve a page for people, until Ctrl-C: is anything wrong, where is a message and
@@ -34,7 +34,7 @@ With several consoles, --title says on each page which one it is. Without
   rmqd console --act --title production
   rmqd console --listen :8081 --tokens tokens.json --hide-contents
   rmqd console --listen :8081 --user-header X-Forwarded-User`,
-	Flags: func(flags *flag.FlagSet) func(context.Context, *commands.Setup, []string) error {
+	GoFlags: func(flags *flag.FlagSet) frame.Step {
 		s := &showing{door: addDoorFlags(flags, "127.0.0.1:8081")}
 		flags.BoolVar(&s.act, "act", false, "let people change something")
 		flags.BoolVar(&s.hide, "hide-contents", false, "show no contents of messages")
@@ -53,27 +53,27 @@ type showing struct {
 	title     string
 }
 
-func (s *showing) run(ctx context.Context, setup *commands.Setup, _ []string) error {
+func (s *showing) run(ctx context.Context, call *frame.Call) error {
 	s.console, s.may = "/", mayDo(s.act)
-	log := s.log.logger(setup.Errs)
+	log := s.log.logger(call.Errs)
 	listener, err := s.open(ctx, log)
 	if err != nil {
 		return err
 	}
 	defer s.shut()
 	defer listener.Close() // unless it was served
-	c, err := s.build(ctx, setup, log)
+	c, err := s.build(ctx, call, log)
 	if err != nil {
 		return byFlag(err)
 	}
 	server := s.serverOf(c, log)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
-	s.greet(setup, "console at", s.console, s.may, listener)
+	s.greet(call, "console at", s.console, s.may, listener)
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
-		fmt.Fprintln(setup.Errs, "ending: requests that are under way have 20 s")
+		fmt.Fprintln(call.Errs, "ending: requests that are under way have 20 s")
 	}
 	c.Close()
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), draining)
@@ -82,20 +82,20 @@ func (s *showing) run(ctx context.Context, setup *commands.Setup, _ []string) er
 }
 
 // build connects to what the console shows.
-func (s *showing) build(ctx context.Context, setup *commands.Setup, log *zap.Logger) (_ *console.Console, err error) {
-	cfg := console.Config{Namespace: setup.Namespace, Tokens: s.tokens, Logger: log, Act: s.act, HideContents: s.hide}
+func (s *showing) build(ctx context.Context, call *frame.Call, log *zap.Logger) (_ *console.Console, err error) {
+	cfg := console.Config{Namespace: call.Namespace(), Tokens: s.tokens, Logger: log, Act: s.act, HideContents: s.hide}
 	if s.header != "" {
 		cfg.Who = func(r *http.Request) string { return r.Header.Get(string(s.header)) }
 	}
-	if setup.ZooKeeper.Servers != nil {
-		cfg.Slots = slots.ZooKeeper(setup.ZooKeeper)
+	if call.ZooKeeper().Servers != nil {
+		cfg.Slots = slots.ZooKeeper(call.ZooKeeper())
 	}
-	if cfg.Journal, err = setup.Journal(ctx); err != nil {
+	if cfg.Journal, err = call.Journal(ctx); err != nil {
 		return nil, err
 	}
-	if cfg.Redis, err = setup.Redis(ctx); err != nil {
+	if cfg.Redis, err = call.Redis(ctx); err != nil {
 		return nil, err
 	}
-	cfg.Title = s.titleOf(s.title, setup.RedisAt())
+	cfg.Title = s.titleOf(s.title, call.RedisAt())
 	return console.New(cfg)
 }

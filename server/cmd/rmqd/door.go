@@ -18,7 +18,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/commands"
+	"github.com/slotmq/go-rmq/internal/commands/frame"
 	"github.com/slotmq/go-rmq/server/gateway"
 	"github.com/slotmq/go-rmq/server/tokens"
 )
@@ -50,7 +50,7 @@ func addDoorFlags(flags *flag.FlagSet, listen string) *door {
 // open reads the tokens and listens.
 func (d *door) open(ctx context.Context, log *zap.Logger) (net.Listener, error) {
 	if (d.cert == "") != (d.key == "") {
-		return nil, commands.Misused("give both --tls-cert and --tls-key, or neither of them")
+		return nil, frame.Misused("give both --tls-cert and --tls-key, or neither of them")
 	}
 	if err := d.readTokens(); err != nil {
 		return nil, err
@@ -74,9 +74,9 @@ func (d *door) readTokens() (err error) {
 	d.tokens, err = tokens.Open(d.file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return commands.Misused("--tokens: %w; rmqd token NAME --tokens %s makes it", err, d.file)
+		return frame.Misused("--tokens: %w; rmqd token NAME --tokens %s makes it", err, d.file)
 	case err != nil:
-		return commands.Misused("--tokens: %w", err)
+		return frame.Misused("--tokens: %w", err)
 	}
 	return nil
 }
@@ -85,7 +85,7 @@ func (d *door) readTokens() (err error) {
 func (d *door) bind(ctx context.Context) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(d.listen)
 	if err != nil {
-		return nil, commands.Misused("--listen is %q; it must be host:port, such as 127.0.0.1:8080 or :8080", d.listen)
+		return nil, frame.Misused("--listen is %q; it must be host:port, such as 127.0.0.1:8080 or :8080", d.listen)
 	}
 	if d.file == "" && d.header == "" && !loopback(ctx, host) {
 		return nil, d.tooOpen(port)
@@ -94,7 +94,7 @@ func (d *door) bind(ctx context.Context) (net.Listener, error) {
 	if d.cert != "" {
 		pair, err := tls.LoadX509KeyPair(d.cert, d.key)
 		if err != nil {
-			return nil, commands.Misused("--tls-cert and --tls-key: %w", err)
+			return nil, frame.Misused("--tls-cert and --tls-key: %w", err)
 		}
 		cfg = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
 	}
@@ -116,7 +116,7 @@ func (d *door) tooOpen(port string) error {
 		rights = " --rights look,act"
 		proxy = "; or give --user-header NAME, if a proxy in front signs people in"
 	}
-	return commands.Misused("--listen is %q, which others reach, and without --tokens they may %s: make a token by rmqd token NAME%s --tokens tokens.json, and give --tokens tokens.json%s; or give --listen 127.0.0.1:%s",
+	return frame.Misused("--listen is %q, which others reach, and without --tokens they may %s: make a token by rmqd token NAME%s --tokens tokens.json, and give --tokens tokens.json%s; or give --listen 127.0.0.1:%s",
 		d.listen, d.may, rights, proxy, port)
 }
 
@@ -124,14 +124,14 @@ func (d *door) tooOpen(port string) error {
 func listenAt(ctx context.Context, flag, at string) (net.Listener, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", at)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, commands.Failed("listen at %s: another program listens there; try %s %s", at, flag, beside(ctx, at))
+		return nil, frame.Failed("listen at %s: another program listens there; try %s %s", at, flag, beside(ctx, at))
 	}
 	var op *net.OpError
 	if errors.As(err, &op) {
 		err = op.Err // without the address, which the line has
 	}
 	if err != nil {
-		return nil, commands.Failed("%s %s: %w; is it an address of this machine, and may you listen at this port?", flag, at, err)
+		return nil, frame.Failed("%s %s: %w; is it an address of this machine, and may you listen at this port?", flag, at, err)
 	}
 	return listener, nil
 }
@@ -219,7 +219,7 @@ func (d *door) titleOf(given, redis string) string {
 }
 
 // greet says where the service is, who may come in, and what they may do there.
-func (d *door) greet(setup *commands.Setup, what, path, may string, at net.Listener) {
+func (d *door) greet(call *frame.Call, what, path, may string, at net.Listener) {
 	who := "anyone who reaches this port may " + may
 	switch {
 	case d.header != "":
@@ -227,7 +227,7 @@ func (d *door) greet(setup *commands.Setup, what, path, may string, at net.Liste
 	case d.file != "":
 		who = "tokens of " + d.file
 	}
-	fmt.Fprintf(setup.Errs, "%s %s%s, Redis at %s; %s; until Ctrl-C\n", what, d.url(at.Addr().String()), path, setup.RedisAt(), who)
+	fmt.Fprintf(call.Errs, "%s %s%s, Redis at %s; %s; until Ctrl-C\n", what, d.url(at.Addr().String()), path, call.RedisAt(), who)
 }
 
 // onlyThisMachine refuses requests that name another host: a page of another site, whose name leads to this machine for

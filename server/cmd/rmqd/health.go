@@ -8,13 +8,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/commands"
+	"github.com/slotmq/go-rmq/internal/commands/frame"
 )
 
 // healthTimeout is how long a service may take for its answer.
 const healthTimeout = 5 * time.Second
 
-var healthService = commands.Service{
+var healthService = frame.Command{
 	Use:   "health [URL]",
 	Short: "Ask rmqd serve whether it can do its work",
 	Long: `Ask a service whether it can do its work, for a container that has no curl: exit
@@ -22,26 +22,26 @@ code 0 if it says so, else 1, with the reason. Without a URL it asks
 http://127.0.0.1:8080/readyz.`,
 	Example: `  rmqd health
   rmqd health http://127.0.0.1:8080/livez`,
-	Flags: func(*flag.FlagSet) func(context.Context, *commands.Setup, []string) error {
-		return func(ctx context.Context, _ *commands.Setup, args []string) error {
+	GoFlags: func(*flag.FlagSet) frame.Step {
+		return func(ctx context.Context, call *frame.Call) error {
 			url := "http://127.0.0.1:8080/readyz"
-			if len(args) > 0 {
-				url = args[0]
+			if len(call.Args) > 0 {
+				url = call.Args[0]
 			}
 			ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 			defer cancel()
 			req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 			if err != nil {
-				return commands.Misused("%w", err)
+				return frame.Misused("%w", err)
 			}
 			answer, err := http.DefaultClient.Do(req)
 			if err != nil {
-				return commands.Failed("%w", err)
+				return frame.Failed("%w", err)
 			}
 			defer answer.Body.Close()
 			if answer.StatusCode != http.StatusOK {
 				text, _ := io.ReadAll(io.LimitReader(answer.Body, 1000))
-				return commands.Failed("%s: %s %s", url, answer.Status, strings.TrimSpace(string(text)))
+				return frame.Failed("%s: %s %s", url, answer.Status, strings.TrimSpace(string(text)))
 			}
 			return nil
 		}

@@ -14,9 +14,10 @@ package main
 
 import (
 	"github.com/slotmq/go-rmq/internal/commands"
+	"github.com/slotmq/go-rmq/internal/commands/frame"
 	"github.com/slotmq/go-rmq/server/databases"
 )
 
-var program = commands.Program{Name: "rmqd", Databases: databases.Look, Services: []commands.Service{serveService, consoleService, tokenService, pushService, healthService}}
+var program = commands.Program{Name: "rmqd", Databases: databases.Look, Services: []frame.Command{serveService, consoleService, tokenService, pushService, healthService}}
 
 func main() { program.Main() }

@@ -15,7 +15,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/commands"
+	"github.com/slotmq/go-rmq/internal/commands/frame"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
 	"github.com/slotmq/go-rmq/server/gateway"
@@ -24,7 +24,7 @@ import (
 )
 
 // pushService sends the messages of topics to URLs.
-var pushService = commands.Service{
+var pushService = frame.Command{
 	Use:   "push",
 	Short: "Send the messages of topics on to URLs, as webhooks",
 	Long: `Send the messages of topics on to URLs, until SIGTERM or Ctrl-C. Each message is
@@ -46,7 +46,7 @@ Let it run twice or more: they share the work. docs/WEBHOOKS.md has the rest.`,
 	Example: `  rmqd push --topic orders --to https://shop.example/hooks --secret-file secret
   rmqd push --config push.json
   rmqd push --config push.json --check`,
-	Flags: func(flags *flag.FlagSet) func(context.Context, *commands.Setup, []string) error {
+	GoFlags: func(flags *flag.FlagSet) frame.Step {
 		p := &pushing{flags: flags}
 		flags.StringVar(&p.config, "config", "", "targets are in a `file` of JSON")
 		flags.BoolVar(&p.check, "check", false, "only check the flags or the file, and end")
@@ -73,30 +73,30 @@ type pushing struct {
 	config      string
 	check       bool
 	target      webhook.Target
-	timeout     span
+	timeout     frame.Span
 	allow       prefixes
 	secretFiles texts
 	caFile      string
 	metrics     string // where metrics and probes are served
 }
 
-func (p *pushing) run(ctx context.Context, s *commands.Setup, _ []string) error {
+func (p *pushing) run(ctx context.Context, call *frame.Call) error {
 	targets, err := p.targets()
 	if err != nil {
 		return err
 	}
 	if p.check {
 		for _, t := range targets {
-			fmt.Fprintln(s.Out, "ok: "+shown(t))
+			fmt.Fprintln(call.Out, "ok: "+shown(t))
 		}
 		return nil
 	}
 	again := make(chan os.Signal, 1) // before anything takes time: SIGHUP would end the process
 	signal.Notify(again, syscall.SIGHUP)
 	defer signal.Stop(again)
-	log := p.log.logger(s.Errs)
+	log := p.log.logger(call.Errs)
 	metrics := &gateway.Metrics{}
-	to, err := p.open(ctx, s, targets, log, metrics)
+	to, err := p.open(ctx, call, targets, log, metrics)
 	if err != nil {
 		return err
 	}
@@ -139,11 +139,11 @@ func (p *pushing) targets() ([]webhook.Target, error) {
 			}
 		})
 		if beside != "" {
-			return nil, commands.Misused("--%s beside --config: put it into the file, or leave --config out", beside)
+			return nil, frame.Misused("--%s beside --config: put it into the file, or leave --config out", beside)
 		}
 		all, err := webhook.Load(p.config)
 		if err != nil {
-			return nil, commands.Misused("--config: %w", err)
+			return nil, frame.Misused("--config: %w", err)
 		}
 		return all, nil
 	}
@@ -153,20 +153,20 @@ func (p *pushing) targets() ([]webhook.Target, error) {
 		{"topic", t.Topic.Name, "whose messages are sent on"}, {"to", t.URL, "the URL that they are sent to"}, {"secret-file", p.secretFiles.String(), "what signs them"},
 	} {
 		if f.value == "" {
-			return nil, commands.Misused("--%s is missing, %s; or have targets in a file, by --config", f.name, f.what)
+			return nil, frame.Misused("--%s is missing, %s; or have targets in a file, by --config", f.name, f.what)
 		}
 	}
 	for _, name := range p.secretFiles {
 		more, err := webhook.ReadSecrets(name)
 		if err != nil {
-			return nil, commands.Misused("--secret-file: %w", err)
+			return nil, frame.Misused("--secret-file: %w", err)
 		}
 		t.Secrets = append(t.Secrets, more...)
 	}
 	if p.caFile != "" {
 		var err error
 		if t.Roots, err = webhook.ReadRoots(p.caFile); err != nil {
-			return nil, commands.Misused("--ca-file: %w", err)
+			return nil, frame.Misused("--ca-file: %w", err)
 		}
 	}
 	if err := t.Check(); err != nil {
@@ -188,40 +188,36 @@ func asFlag(err error) error {
 	if !errors.As(err, &invalid) {
 		return err
 	}
-	return commands.Misused("%w", &rmq.InvalidError{Field: cmp.Or(flagOf[invalid.Field], invalid.Field), Value: invalid.Value, Limit: inFlags.Replace(invalid.Limit)})
+	return frame.Misused("%w", &rmq.InvalidError{Field: cmp.Or(flagOf[invalid.Field], invalid.Field), Value: invalid.Value, Limit: inFlags.Replace(invalid.Limit)})
 }
 
 // open makes what sends, with the definitions of the topics.
-func (p *pushing) open(ctx context.Context, s *commands.Setup, targets []webhook.Target, log *zap.Logger, watch message.Observer) (*webhook.Push, error) {
-	cfg := webhook.Config{Client: rmq.Config{Namespace: s.Namespace, Logger: log, Observers: []message.Observer{watch}}, Targets: targets}
-	journal, err := s.Journal(ctx)
+func (p *pushing) open(ctx context.Context, call *frame.Call, targets []webhook.Target, log *zap.Logger, watch message.Observer) (*webhook.Push, error) {
+	cfg := webhook.Config{Client: rmq.Config{Namespace: call.Namespace(), Logger: log, Observers: []message.Observer{watch}}, Targets: targets}
+	journal, err := call.Journal(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if journal != nil { // an interface that holds nil is not nil
 		cfg.Client.Journal = journal
 	}
-	if cfg.Client.Redis, err = s.Redis(ctx); err != nil {
+	if cfg.Client.Redis, err = call.Redis(ctx); err != nil {
 		return nil, byFlag(err)
 	}
-	look, err := s.Inspector(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if s.ZooKeeper.Servers != nil {
-		cfg.Client.Slots = slots.ZooKeeper(s.ZooKeeper)
+	if call.ZooKeeper().Servers != nil {
+		cfg.Client.Slots = slots.ZooKeeper(call.ZooKeeper())
 	}
 	for i := range targets {
-		found, err := look.Topic(ctx, targets[i].Topic.Name)
+		found, err := call.Inspector.Topic(ctx, targets[i].Topic.Name)
 		switch {
 		case errors.Is(err, rmq.ErrUnknownTopic):
-			return nil, commands.Failed("%w; start the program that sends to it first, or send a message with %s send", err, s.Program)
+			return nil, frame.Failed("%w; start the program that sends to it first, or send a message with %s send", err, call.Name)
 		case err != nil:
 			return nil, err
-		case found.Sharing == "zookeeper" && s.ZooKeeper.Servers == nil:
-			return nil, commands.Misused("workers share topic %s by ZooKeeper: say where it is, by --zk or RMQ_ZK", found.Name)
-		case found.Sharing == "redis" && s.ZooKeeper.Servers != nil:
-			return nil, commands.Misused("workers share topic %s by Redis: leave out --zk and RMQ_ZK", found.Name)
+		case found.Sharing == "zookeeper" && call.ZooKeeper().Servers == nil:
+			return nil, frame.Misused("workers share topic %s by ZooKeeper: say where it is, by --zk or RMQ_ZK", found.Name)
+		case found.Sharing == "redis" && call.ZooKeeper().Servers != nil:
+			return nil, frame.Misused("workers share topic %s by Redis: leave out --zk and RMQ_ZK", found.Name)
 		}
 		targets[i].Topic = found.Topic
 	}

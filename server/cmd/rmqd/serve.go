@@ -11,14 +11,14 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/commands"
+	"github.com/slotmq/go-rmq/internal/commands/frame"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/server/console"
 	"github.com/slotmq/go-rmq/server/gateway"
 	"github.com/slotmq/go-rmq/slots"
 )
 
-var serveService = commands.Service{
+var serveService = frame.Command{
 	Use:   "serve",
 	Short: "Serve the topics over HTTP, for programs in any language",
 	Long: `Serve the topics over HTTP, until Ctrl-C: programs in any language send, take and
@@ -42,7 +42,7 @@ look, unless you give --console-act.`,
   rmqd serve --listen :8080 --tokens tokens.json
   rmqd serve --listen :8443 --tokens tokens.json --tls-cert cert.pem --tls-key key.pem
   rmqd serve --console --console-act`,
-	Flags: func(flags *flag.FlagSet) func(context.Context, *commands.Setup, []string) error {
+	GoFlags: func(flags *flag.FlagSet) frame.Step {
 		s := &serving{}
 		s.door = addDoorFlags(flags, "127.0.0.1:8080")
 		flags.IntVar(&s.gateway.MaxBody, "max-body", 1<<20, "longest body in `bytes`")
@@ -74,15 +74,15 @@ type serving struct {
 // draining is how long requests that are under way may take when the service ends.
 const draining = 20 * time.Second
 
-func (s *serving) run(ctx context.Context, setup *commands.Setup, _ []string) error {
+func (s *serving) run(ctx context.Context, call *frame.Call) error {
 	s.may = mayDo(true)
 	switch {
 	case s.withConsole:
 		s.console = "/console/"
 	case s.act || s.hide || s.title != "":
-		return commands.Misused("--console-act, --console-title and --hide-contents are about the console: give --console, too")
+		return frame.Misused("--console-act, --console-title and --hide-contents are about the console: give --console, too")
 	}
-	log := s.log.logger(setup.Errs)
+	log := s.log.logger(call.Errs)
 	listener, err := s.door.open(ctx, log)
 	if err != nil {
 		return err
@@ -90,13 +90,13 @@ func (s *serving) run(ctx context.Context, setup *commands.Setup, _ []string) er
 	defer s.shut()
 	defer listener.Close() // unless it was served
 	if s.dev {
-		end, err := s.ownRedis(setup)
+		end, err := s.ownRedis(call)
 		if err != nil {
 			return err
 		}
 		defer end()
 	}
-	if err := s.connect(ctx, setup, log); err != nil {
+	if err := s.connect(ctx, call, log); err != nil {
 		return byFlag(err)
 	}
 	g, err := gateway.New(s.gateway)
@@ -106,7 +106,7 @@ func (s *serving) run(ctx context.Context, setup *commands.Setup, _ []string) er
 	all := http.NewServeMux()
 	all.Handle("/", g)
 	if s.withConsole {
-		c, err := s.newConsole(setup)
+		c, err := s.newConsole(call)
 		if err != nil {
 			return errors.Join(byFlag(err), g.Close(ctx))
 		}
@@ -117,14 +117,14 @@ func (s *serving) run(ctx context.Context, setup *commands.Setup, _ []string) er
 	server := s.serverOf(all, log)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
-	s.greet(setup, "serving", "", s.may, listener)
+	s.greet(call, "serving", "", s.may, listener)
 	if s.withConsole {
-		s.greet(setup, "console at", s.console, mayDo(s.act), listener)
+		s.greet(call, "console at", s.console, mayDo(s.act), listener)
 	}
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
-		fmt.Fprintln(setup.Errs, "ending: requests that are under way have 20 s")
+		fmt.Fprintln(call.Errs, "ending: requests that are under way have 20 s")
 	}
 	return errors.Join(err, end(context.WithoutCancel(ctx), server, g, draining))
 }
@@ -139,7 +139,7 @@ func end(ctx context.Context, server *http.Server, g *gateway.Gateway, draining 
 	defer cancel()
 	err := server.Shutdown(within)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = errors.Join(commands.Failed("requests were cut off that took longer than %v", draining), server.Close())
+		err = errors.Join(frame.Failed("requests were cut off that took longer than %v", draining), server.Close())
 	}
 	within, cancel = context.WithTimeout(ctx, closing)
 	defer cancel()
@@ -162,34 +162,34 @@ func byFlag(err error) error {
 }
 
 // ownRedis has everything use a Redis that ends with the program.
-func (s *serving) ownRedis(setup *commands.Setup) (end func(), err error) {
+func (s *serving) ownRedis(call *frame.Call) (end func(), err error) {
 	url, end, err := inMemory()
 	if err != nil {
 		return nil, err
 	}
-	if flag := setup.StandAlone(url); flag != "" {
+	if flag := call.StandAlone(url); flag != "" {
 		end()
-		return nil, commands.Misused("--dev has a Redis of its own, and no journal: leave out %s", flag)
+		return nil, frame.Misused("--dev has a Redis of its own, and no journal: leave out %s", flag)
 	}
-	fmt.Fprintln(setup.Errs, "Redis is in memory, inside this program, and forgets everything when it ends: --dev")
+	fmt.Fprintln(call.Errs, "Redis is in memory, inside this program, and forgets everything when it ends: --dev")
 	return end, nil
 }
 
 // connect connects to what the gateway needs.
-func (s *serving) connect(ctx context.Context, setup *commands.Setup, log *zap.Logger) (err error) {
-	s.gateway.Logger, s.gateway.Namespace, s.gateway.Tokens = log, setup.Namespace, s.tokens
-	if setup.ZooKeeper.Servers != nil {
-		s.gateway.Slots = slots.ZooKeeper(setup.ZooKeeper)
+func (s *serving) connect(ctx context.Context, call *frame.Call, log *zap.Logger) (err error) {
+	s.gateway.Logger, s.gateway.Namespace, s.gateway.Tokens = log, call.Namespace(), s.tokens
+	if call.ZooKeeper().Servers != nil {
+		s.gateway.Slots = slots.ZooKeeper(call.ZooKeeper())
 	}
-	if s.gateway.Journal, err = setup.Journal(ctx); err != nil {
+	if s.gateway.Journal, err = call.Journal(ctx); err != nil {
 		return err
 	}
-	s.gateway.Redis, err = setup.Redis(ctx)
+	s.gateway.Redis, err = call.Redis(ctx)
 	return err
 }
 
-func (s *serving) newConsole(setup *commands.Setup) (*console.Console, error) {
+func (s *serving) newConsole(call *frame.Call) (*console.Console, error) {
 	g := s.gateway
 	return console.New(console.Config{Redis: g.Redis, Namespace: g.Namespace, Journal: g.Journal, Slots: g.Slots, Tokens: g.Tokens, Logger: g.Logger,
-		Act: s.act, HideContents: s.hide, Title: s.titleOf(s.title, setup.RedisAt())})
+		Act: s.act, HideContents: s.hide, Title: s.titleOf(s.title, call.RedisAt())})
 }

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/slotmq/go-rmq/internal/commands"
+	"github.com/slotmq/go-rmq/internal/commands/frame"
 	"github.com/slotmq/go-rmq/server/tokens"
 )
 
-var tokenService = commands.Service{
+var tokenService = frame.Command{
 	Use:   "token NAME",
 	Short: "Make a token for rmqd serve or rmqd console",
 	Long: `Make a token, and print it: for a program that uses rmqd serve, or for a person
@@ -24,12 +24,12 @@ needs look, and act to change something in the console.`,
 	Example: `  rmqd token shop --tokens tokens.json --rights send --topics orders,mails-*
   rmqd token ann --tokens tokens.json --rights look,act
   rmqd token admin --tokens tokens.json --rights send,take,look,act`,
-	Flags: func(flags *flag.FlagSet) func(context.Context, *commands.Setup, []string) error {
+	GoFlags: func(flags *flag.FlagSet) frame.Step {
 		file := flags.String("tokens", "tokens.json", "`file` to add it to; it is made if it is not there")
 		rights := flags.String("rights", "send,take,look", "what it may, as a `list`")
 		topics := flags.String("topics", "*", "where it may that: a `list` of topics, with * for any text")
-		return func(_ context.Context, s *commands.Setup, args []string) error {
-			h := tokens.Holder{Name: args[0]}
+		return func(_ context.Context, call *frame.Call) error {
+			h := tokens.Holder{Name: call.Args[0]}
 			for _, topic := range strings.Split(*topics, ",") {
 				h.Topics = append(h.Topics, strings.TrimSpace(topic))
 			}
@@ -38,9 +38,9 @@ needs look, and act to change something in the console.`,
 			}
 			token, err := tokens.Add(*file, h)
 			if err != nil {
-				return commands.Failed("%w", err)
+				return frame.Failed("%w", err)
 			}
-			fmt.Fprintln(s.Out, token)
+			fmt.Fprintln(call.Out, token)
 			return nil
 		}
 	},

@@ -4,9 +4,6 @@ import (
 	"errors"
 	"net/netip"
 	"strings"
-	"time"
-
-	"github.com/slotmq/go-rmq/internal/humantime"
 )
 
 // The values of flags.
@@ -53,19 +50,3 @@ func (h *headerName) Set(text string) error {
 }
 
 func (h *headerName) String() string { return string(*h) }
-
-// span is a length of time: 90s, 1h30m.
-type span time.Duration
-
-func (s *span) Set(text string) error {
-	d, err := humantime.ParseSpan(text)
-	*s = span(d)
-	return err
-}
-
-func (s *span) String() string {
-	if *s == 0 { // or the help would call it a default
-		return ""
-	}
-	return time.Duration(*s).String()
-}

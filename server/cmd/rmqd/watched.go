@@ -8,7 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/commands"
+	"github.com/slotmq/go-rmq/internal/commands/frame"
 )
 
 // watched serves the probes and the metrics of a service that listens to nothing else, if at is not empty. stop ends that.
@@ -17,7 +17,7 @@ func watched(ctx context.Context, at string, probes, metrics http.Handler, log *
 		return func() {}, nil
 	}
 	if _, _, err := net.SplitHostPort(at); err != nil {
-		return nil, commands.Misused("--metrics is %q; it must be host:port, such as 127.0.0.1:9090 or :9090", at)
+		return nil, frame.Misused("--metrics is %q; it must be host:port, such as 127.0.0.1:9090 or :9090", at)
 	}
 	listener, err := listenAt(ctx, "--metrics", at)
 	if err != nil {

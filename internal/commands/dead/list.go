@@ -1,0 +1,124 @@
+package dead
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/commands/frame"
+	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/words"
+)
+
+var list = frame.Command{
+	Use:   "list TOPIC",
+	Short: "List dead messages, the latest first",
+	Long: `List dead messages of a topic, the latest first, each with its last error, and
+say how many there are. With --by reason those are counted together whose last
+errors are equal but for numbers, which are shown as #; --limit is how many
+reasons are listed.`,
+	Example: `  rmq dead list orders
+  rmq dead list orders --by reason
+  rmq dead list orders --reason "timed out" --newer-than 2h
+  rmq dead list orders --content 'order 47*' --limit 100`,
+	Flags: func(flags *frame.Flags) frame.Steps {
+		var f filter
+		var by string
+		f.add(flags, 20)
+		flags.StringVar(&by, "by", "", "group them by `reason`, and count")
+		return frame.Steps{frame.Connect, frame.Timed, func(ctx context.Context, c *frame.Call) error {
+			q, err := f.query(c.Now)
+			switch {
+			case err != nil:
+				return err
+			case by == "":
+				return latest(ctx, c, q, f.any(c))
+			case by == "reason":
+				return reasons(ctx, c, q)
+			}
+			return frame.Misused("--by is %q; it must be reason", by)
+		}}
+	},
+}
+
+// latest lists the latest of those that a query selects, and says how many more there are.
+func latest(ctx context.Context, c *frame.Call, q inspector.DeadQuery, filtered bool) error {
+	q.Newest = true
+	listed, err := frame.List[inspector.Entry]{
+		All: c.Inspector.Dead(ctx, c.Args[0], q), Heads: []string{"died", "slot#", "attempts#", "content", "last error"},
+		Object: func(e inspector.Entry) any { return wire.DeadOf(e, c.Base64) },
+		Row: func(e inspector.Entry) []any {
+			attempts, reason := "", ""
+			if e.Failure != nil {
+				attempts, reason = fmt.Sprint(e.Failure.Attempts), words.Legible(e.Failure.Reason)
+			}
+			return []any{humantime.Ago(c.Now.Sub(e.Died)), e.Slot, attempts, c.Text(e.Content), reason}
+		},
+	}.On(c.Page)
+	switch {
+	case err != nil || c.JSON:
+		return err
+	case listed == 0:
+		c.Say("no dead message in %s%s%s", words.Legible(c.Args[0]), map[bool]string{true: " that fits"}[filtered], c.WhereLooked())
+		return nil
+	case listed < q.Limit || q.Limit == 0:
+		return nil
+	}
+	if err := c.Flush(); err != nil { // counting may take longer
+		return err
+	}
+	q.Limit = 0
+	all, err := c.Inspector.DeadCount(ctx, c.Args[0], q)
+	if err = c.Partly(err); err == nil && all > listed {
+		c.Say("and %s more; --limit shows more, %s dead export all", words.Grouped(all-listed), c.Name)
+	}
+	return err
+}
+
+// reasons lists why messages are dead, the most frequent reason first. The limit of the query is that of reasons.
+func reasons(ctx context.Context, c *frame.Call, q inspector.DeadQuery) error {
+	limit := q.Limit
+	q.Limit = 0
+	all, err := c.Inspector.DeadReasons(ctx, c.Args[0], q)
+	if err := c.Partly(err); err != nil {
+		return err
+	}
+	total := 0
+	for _, r := range all {
+		total += r.Count
+	}
+	shown := all
+	if limit > 0 {
+		shown = all[:min(len(all), limit)]
+	}
+	_, err = frame.List[inspector.Reason]{
+		All: frame.Each(shown), Heads: []string{"dead#", "latest", "content", "last error"},
+		Object: func(r inspector.Reason) any { return wire.ReasonOf(c.Args[0], r, c.Base64) },
+		Row: func(r inspector.Reason) []any {
+			return []any{words.Grouped(r.Count), humantime.Ago(c.Now.Sub(r.Last)), c.Text(r.Latest.Content), reasonText(r)}
+		},
+	}.On(c.Page)
+	switch hidden := len(all) - len(shown); {
+	case err != nil || c.JSON:
+		return err
+	case total == 0:
+		c.Say("no dead message in %s%s", words.Legible(c.Args[0]), c.WhereLooked())
+	case hidden > 0:
+		c.Say("%s for %s; %s more with --limit 0", words.Count(total, "dead message"), words.Count(len(all), "reason"), words.Count(hidden, "reason"))
+	default:
+		c.Say("%s for %s", words.Count(total, "dead message"), words.Count(len(all), "reason"))
+	}
+	return nil
+}
+
+// reasonText is a reason as people read it.
+func reasonText(r inspector.Reason) string {
+	switch {
+	case r.Rest:
+		return "(other reasons)"
+	case r.Text == "":
+		return "(not known)"
+	}
+	return words.Legible(r.Text)
+}

@@ -1,0 +1,260 @@
+package messages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/commands/frame"
+	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/words"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// Commands are those about messages.
+var Commands = []frame.Command{peek, explain, send, cancel, reschedule, purge}
+
+var send = frame.Command{
+	Use:   "send TOPIC [CONTENT]",
+	Short: "Send a message, or many from a file",
+	Long: `Send a message. By the kind of its topic it needs
+  range-merge  --range      it is handled so long after its first send; or with
+                            --extend after its last, and so long as --ceiling
+                            after the first at the latest
+  priority     --priority   17 or more, the larger the earlier
+  fixed-time   --at or --in, which is by the clock of the Redis server
+The CONTENT - is read from stdin, to its last byte. With --unique, equal ones
+that are sent so within that time are duplicates, also after it was handled. In
+topics with notes a message may have a --ttl and headers.
+
+A topic that is new is defined by --kind, --slots, --literal and --notes, for
+ever.
+
+--batch sends the lines of a file, or of stdin if it is -, each a JSON object:
+  {"content": "order 4711", "priority": 500, "basis": "customer 12"}
+  {"content_base64": "AAEC", "range": "10m"}
+  {"content": "page 12", "range": "2s", "extend": true, "ceiling": "30s"}
+  {"content": "mail 12", "in": "90s"}
+  {"content": "mail 13", "at": "2040-01-31T15:04:05Z"}
+  {"content": "offer 7", "in": "1m", "ttl": "1h", "headers": {"shop": "Rome"}}
+What a line does not say is as in the flags. Lines of rmq dead export do, too,
+but go to the slots of their contents, since their basis is not known any more.
+Lines are sent when 500 have come, or none for a moment.`,
+	Example: `  rmq send orders "order 4711" --priority 500 --basis "customer 12"
+  rmq send prices "price of 4711" --range 10m
+  rmq send edits "page 12" --range 2s --extend --ceiling 30s
+  rmq send mails "mail 12" --in 2h
+  rmq send mails "mail 13" --in 2h --kind fixed-time
+  rmq send offers "offer 7" --in 1m --ttl 1h --header shop=Rome
+  rmq send orders "report 4711" --priority 100 --unique 1d
+  rmq send orders --batch orders.jsonl`,
+	Changes: true,
+	Tells:   true,
+	Flags: func(flags *frame.Flags) frame.Steps {
+		s := &sending{}
+		s.add(flags)
+		return frame.Steps{s.check, frame.Connect, s.define, s.run}
+	},
+}
+
+// sending is one call of rmq send.
+type sending struct {
+	Sender
+
+	basis    string
+	merge    frame.Span
+	extend   bool
+	ceiling  frame.Span
+	in       frame.Span
+	at       frame.Instant
+	priority int64
+	unique   frame.Span
+	ttl      frame.Span
+	headers  []string
+	kind     string
+	slots    int
+	literal  bool
+	notes    bool
+	batch    string
+	fromLine int
+}
+
+// kindNames are the kinds, as they are written.
+var kindNames = func() (names []string) {
+	for _, kind := range message.Kinds() {
+		names = append(names, kind.String())
+	}
+	return names
+}()
+
+func (s *sending) add(flags *frame.Flags) {
+	flags.StringVar(&s.basis, "basis", "", "`SlotBasis`: messages of equal ones are handled one at a time; the content unless it is given")
+	flags.Var(&s.merge, "range", "range-merge: handled so long after the first send, as in 10m")
+	flags.BoolVar(&s.extend, "extend", false, "range-merge: each send moves it to its --range after this send, up to the --ceiling")
+	flags.Var(&s.ceiling, "ceiling", "range-merge: handled so long after the first send at the latest, as in 30s")
+	flags.Int64Var(&s.priority, "priority", 0, "priority: `n`, 17 or more")
+	flags.Var(&s.at, "at", "fixed-time: handled then, as in 2040-01-31T15:04:05Z, or now if that has passed")
+	flags.Var(&s.in, "in", "fixed-time: handled in so long, as in 90s or 2d")
+	flags.Var(&s.unique, "unique", "equal ones that are sent so in so long are duplicates, and nothing of them is stored, as in 1d")
+	flags.Var(&s.ttl, "ttl", "topics with notes: not handled any more so long after the send, as in 1h")
+	flags.StringArrayVar(&s.headers, "header", nil, "topics with notes: a header of the message, as `name=value`; may be repeated")
+	flags.StringVar(&s.kind, "kind", "", "define the topic: `kind` of its messages, "+words.Alternatives(kindNames))
+	flags.IntVar(&s.slots, "slots", message.DefaultSlots, "define the topic: `n` slots, a power of two")
+	flags.BoolVar(&s.literal, "literal", false, "define the topic: failures come back without waiting")
+	flags.BoolVar(&s.notes, "notes", false, "define the topic: messages may have a time to live and headers")
+	flags.StringVar(&s.batch, "batch", "", "send the lines of a `file`, or - for stdin")
+	flags.IntVar(&s.fromLine, "from-line", 1, "begin with line `n` of the batch")
+	flags.Complete("kind", kindNames)
+}
+
+func (s *sending) check(_ context.Context, c *frame.Call) error {
+	if (len(c.Args) == 2) == (s.batch != "") {
+		return frame.Misused("send needs either a CONTENT or --batch FILE: %s", c.UsageLine())
+	}
+	return nil
+}
+
+func (s *sending) run(ctx context.Context, c *frame.Call) error {
+	if s.batch != "" {
+		return s.sendBatch(ctx)
+	}
+	p, err := s.draft()
+	if err != nil {
+		return err
+	}
+	if p.Content, err = s.read(ctx, c.Args[1]); err != nil {
+		return err
+	}
+	m, err := p.Message(s.To)
+	if err != nil {
+		return frame.Misused("%w", frame.ByFlag(err))
+	}
+	return frame.ByFlag(s.Send(ctx, p, m))
+}
+
+// define finds out how the topic is defined, or is to be.
+func (s *sending) define(ctx context.Context, c *frame.Call) error {
+	s.Call = c
+	t, err := c.Inspector.Topic(ctx, c.Args[0])
+	s.To = t.Topic
+	switch {
+	case errors.Is(err, inspector.ErrUnknownTopic) && s.kind == "":
+		return frame.Failed("%w; to define it, say --kind %s", err, words.Alternatives(kindNames))
+	case errors.Is(err, inspector.ErrUnknownTopic):
+		s.To.Name = c.Args[0]
+	case err != nil:
+		return err
+	}
+	if s.kind != "" {
+		kind, known := message.ParseKind(s.kind)
+		if !known {
+			return frame.Misused("--kind is %q, not %s", s.kind, words.Alternatives(kindNames))
+		}
+		s.To.Kind = kind
+	}
+	if err == nil {
+		if err := s.compare(t.Topic, s.To.Kind); err != nil {
+			return err
+		}
+	}
+	// The producer compares what is said here with the definition once more.
+	if c.Changed("slots") || s.To.Slots == 0 {
+		s.To.Slots = s.slots
+	}
+	s.To.Literal = s.To.Literal || s.literal
+	s.To.Notes = s.To.Notes || s.notes
+	return nil
+}
+
+// compare says which flag is not as the topic is defined. It comes before what is said of the
+// message, which would be about another topic.
+func (s *sending) compare(t message.Topic, kind message.Kind) error {
+	name, changed := words.Legible(t.Name), s.Changed
+	switch {
+	case kind != t.Kind:
+		return frame.Failed("%s is a %s topic, not %s; leave --kind away", name, t.Kind, kind)
+	case changed("slots") && s.slots != t.Slots:
+		return frame.Failed("%s has %s, not %d; leave --slots away", name, words.Count(t.Slots, "slot"), s.slots)
+	case changed("literal") && s.literal != t.Literal:
+		is := "is not literal"
+		if t.Literal {
+			is = "is literal"
+		}
+		return frame.Failed("%s %s; leave --literal away", name, is)
+	case changed("notes") && s.notes != t.Notes:
+		has := "has no notes"
+		if t.Notes {
+			has = "has notes"
+		}
+		return frame.Failed("%s %s; leave --notes away", name, has)
+	}
+	return nil
+}
+
+// draft is what the flags say.
+func (s *sending) draft() (wire.Draft, error) {
+	span := func(flag string, value *frame.Span) *time.Duration {
+		return given(s.Call, flag, (*time.Duration)(value))
+	}
+	p := wire.Draft{
+		Basis: s.basis, Extend: s.extend, Priority: given(s.Call, "priority", &s.priority), At: given(s.Call, "at", &s.at.Time), In: span("in", &s.in),
+		Range: span("range", &s.merge), Ceiling: span("ceiling", &s.ceiling), Unique: span("unique", &s.unique), TTL: span("ttl", &s.ttl),
+	}
+	for _, header := range s.headers {
+		name, value, found := strings.Cut(header, "=")
+		if !found {
+			return p, frame.Misused("--header is %q, not name=value", header)
+		}
+		if p.Headers == nil {
+			p.Headers = map[string]string{}
+		}
+		p.Headers[name] = value
+	}
+	return p, nil
+}
+
+// given is the value of a flag that was given, and else nil.
+func given[T any](c *frame.Call, flag string, value *T) *T {
+	if !c.Changed(flag) {
+		return nil
+	}
+	return value
+}
+
+// read is a CONTENT of the command line, or stdin. A read from a terminal or a pipe does not
+// end with ctx by itself.
+func (s *sending) read(ctx context.Context, arg string) (string, error) {
+	if arg != "-" {
+		return s.ReadContent(arg)
+	}
+	most := int64(longestContent)
+	if s.Base64 {
+		most *= 2 // with the ends of its lines
+	}
+	type input struct {
+		all []byte
+		err error
+	}
+	come := make(chan input, 1)
+	go func() { // ends with the process, if nothing comes
+		all, err := io.ReadAll(io.LimitReader(s.In, most+1))
+		come <- input{all, err}
+	}()
+	var got input
+	select {
+	case got = <-come:
+	case <-ctx.Done():
+		got.err = ctx.Err()
+	}
+	switch {
+	case got.err != nil:
+		return "", fmt.Errorf("read the content from stdin: %w", got.err)
+	case s.Base64:
+		return s.ReadContent(strings.Join(strings.Fields(string(got.all)), "")) // as base64 breaks its lines
+	}
+	return string(got.all), nil
+}
