@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/slotmq/go-rmq/server/gateway/internal/problem"
 	"github.com/slotmq/go-rmq/server/tokens"
 )
 
@@ -47,9 +49,9 @@ func (a *access) check(c *call) error {
 		}
 	}
 	if wait := a.wait(c.holder.Name, time.Now()); wait > 0 {
-		return tooMany(wait, fmt.Sprintf("the token %q may make %v requests a second", c.holder.Name, a.rate))
+		return problem.NotNow("too-many", wait, "the token %q may make %v requests a second", c.holder.Name, a.rate)
 	}
-	if topic := c.r.PathValue("topic"); topic != "" {
+	if topic := c.topic(); topic != "" {
 		return c.may(topic)
 	}
 	if !c.holder.Has(c.right) {
@@ -58,26 +60,38 @@ func (a *access) check(c *call) error {
 	return nil
 }
 
+// sees reports whether who asks has the right at a topic.
+func (c *call) sees(topic string) bool { return c.holder.May(c.right, topic) }
+
 // may is an error if who asks may not do it to a topic.
 func (c *call) may(topic string) error {
-	if c.holder.May(c.right, topic) {
+	if c.sees(topic) {
 		return nil
 	}
 	return c.forbidden(topic)
 }
 
-func (c *call) forbidden(topic string) error {
+// all reports whether who asks has the right at all topics.
+func (c *call) all() bool { return c.holder.Has(c.right) && slices.Contains(c.holder.Topics, "*") }
+
+// mayAll is an error unless that is so: what is asked for cannot be divided by topics.
+func (c *call) mayAll(what string) error {
+	if c.all() {
+		return nil
+	}
+	return problem.New("forbidden", `%s is for tokens with the right %s at all topics, ["*"]: the token "%s" has it not`, what, c.right, c.holder.Name)
+}
+
+func (c *call) forbidden(topic string) *problem.Problem {
 	at := ""
 	if topic != "" {
-		at = fmt.Sprintf(" at topic %q", shorten(topic))
+		at = fmt.Sprintf(" at topic %q", problem.Shorten(topic))
 	}
-	return &problem{Type: "forbidden", Status: http.StatusForbidden,
-		Detail: fmt.Sprintf("the token %q lacks the right %q%s: add it to the file of tokens, and send SIGHUP to rmqd", c.holder.Name, c.right, at)}
+	return problem.New("forbidden", "the token %q lacks the right %q%s: add it to the file of tokens, and send SIGHUP to rmqd", c.holder.Name, c.right, at)
 }
 
 // unauthorized does not say whether there was a token.
-var unauthorized = &problem{Type: "unauthorized", Status: http.StatusUnauthorized,
-	Detail: "send the header Authorization: Bearer TOKEN, with a token whose hash is in the file of tokens"}
+var unauthorized = problem.New("unauthorized", "send the header Authorization: Bearer TOKEN, with a token whose hash is in the file of tokens")
 
 // wait is how long a holder has to wait until it may ask; 0: it may.
 func (a *access) wait(name string, now time.Time) time.Duration {
@@ -99,4 +113,22 @@ func (a *access) wait(name string, now time.Time) time.Duration {
 	}
 	b.tokens--
 	return 0
+}
+
+// browsers tells requests apart that a page of another site has its browser make.
+var browsers http.CrossOriginProtection
+
+// ofOtherSites reports whether it is such a request, by which nothing may be changed. Without tokens, any page that a person on
+// this machine opens could make them. Programs say nothing of where they come from, and are not meant.
+func ofOtherSites(r *http.Request) bool {
+	asked := *r
+	if asked.Method == http.MethodGet { // which browsers do not expect to change anything
+		asked.Method = http.MethodPost
+	}
+	return browsers.Check(&asked) != nil
+}
+
+// RefuseOtherHost answers a request that names another host than those that the gateway has, and says why.
+func RefuseOtherHost(w http.ResponseWriter, why string) {
+	problem.New("other-host", "%s", why).Write(w)
 }

@@ -172,12 +172,12 @@ func TestBadRequests(t *testing.T) {
 		t.Error(p)
 	}
 	// One place is there for those who wait.
-	s.waiting <- struct{}{}
+	s.takes.waiting <- struct{}{}
 	p = s.wrong(429, "POST", "/v1/take", `{"topics":["orders"],"wait":"1s"}`)
 	if !strings.Contains(p["detail"].(string), "1 requests wait for messages already") {
 		t.Error(p)
 	}
-	<-s.waiting
+	<-s.takes.waiting
 }
 
 // Who may see some topics only is told which one there is not, and no name of another one.

@@ -11,6 +11,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/server/gateway/internal/request"
 )
 
 func TestRequeueAndDelete(t *testing.T) {
@@ -54,8 +55,8 @@ func TestRequeueEndsWithWhoAsked(t *testing.T) {
 	defer leave()
 	req, err := http.NewRequestWithContext(ctx, "POST", s.url+"/v1/topics/orders/dead/requeue", strings.NewReader(`{"filter": {}, "rate": "10/s"}`))
 	must.Do(t, err)
-	req.Header.Set("Content-Type", jsonType)
-	req.Header.Set("Accept", streamType)
+	req.Header.Set("Content-Type", request.JSON)
+	req.Header.Set("Accept", request.Stream)
 	res, err := http.DefaultClient.Do(req)
 	must.Do(t, err)
 	defer res.Body.Close()

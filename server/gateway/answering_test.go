@@ -13,6 +13,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/server/gateway/internal/request"
 	"github.com/slotmq/go-rmq/server/tokens"
 )
 
@@ -79,7 +80,7 @@ func TestLinesFarApart(t *testing.T) {
 	defer w.Close()
 	req, err := http.NewRequestWithContext(await.Context(t), "POST", server.URL+"/v1/topics/orders/messages", r)
 	must.Do(t, err)
-	req.Header.Set("Content-Type", streamType)
+	req.Header.Set("Content-Type", request.Stream)
 	answered := make(chan *http.Response)
 	go func() {
 		defer close(answered)
@@ -129,7 +130,7 @@ func TestRestOfStream(t *testing.T) {
 	for _, size := range []int{2 << 10, 100 << 10, 1 << 20} {
 		conn := s.dial()
 		go func() {
-			_, _ = io.WriteString(conn, "POST /v1/topics/orders/messages HTTP/1.1\r\nHost: x\r\nContent-Type: "+streamType+"\r\nContent-Length: "+strconv.Itoa(size)+"\r\n\r\n"+
+			_, _ = io.WriteString(conn, "POST /v1/topics/orders/messages HTTP/1.1\r\nHost: x\r\nContent-Type: "+request.Stream+"\r\nContent-Length: "+strconv.Itoa(size)+"\r\n\r\n"+
 				strings.Repeat("x", size)+"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
 		}()
 		answers := bufio.NewReader(conn)

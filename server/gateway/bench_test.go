@@ -11,6 +11,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
+	"github.com/slotmq/go-rmq/server/gateway/internal/request"
 )
 
 // Messages a second in batches of 500, by eight at a time: over HTTP as JSON, in streams, and by the library, whose receipts are
@@ -62,13 +63,13 @@ func BenchmarkSend(b *testing.B) {
 	b.Run("json", func(b *testing.B) {
 		s := quiet(b)
 		measure(b, func(n int) error {
-			return post(s.url+"/v1/topics/orders/messages", jsonType, lines(n, `{"messages":[`, ",", "]}"))
+			return post(s.url+"/v1/topics/orders/messages", request.JSON, lines(n, `{"messages":[`, ",", "]}"))
 		})
 	})
 	b.Run("stream", func(b *testing.B) {
 		s := quiet(b)
 		measure(b, func(n int) error {
-			return post(s.url+"/v1/topics/orders/messages", streamType, lines(n, "", "\n", "\n"))
+			return post(s.url+"/v1/topics/orders/messages", request.Stream, lines(n, "", "\n", "\n"))
 		})
 	})
 	b.Run("library", func(b *testing.B) {

@@ -3,7 +3,6 @@ package gateway
 import (
 	"cmp"
 	"fmt"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
@@ -60,12 +59,6 @@ type Config struct {
 	// Logger gets the log. Defaults to none.
 	Logger *zap.Logger
 }
-
-// The bounds of what may be asked for.
-const (
-	maxBatch = 1000             // messages of one request
-	maxWait  = 60 * time.Second // of a take
-)
 
 func (c Config) withDefaults() Config {
 	c.MaxBody = cmp.Or(c.MaxBody, 1<<20)

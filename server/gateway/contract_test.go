@@ -17,6 +17,7 @@ import (
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 
 	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/server/gateway/internal/request"
 )
 
 // contract holds requests and answers against openapi.json.
@@ -47,7 +48,7 @@ func (c *contract) check(t testing.TB, r *http.Request, body []byte, wrong bool,
 		}
 		return
 	}
-	sends, answers := strings.HasPrefix(r.Header.Get("Content-Type"), streamType), strings.HasPrefix(res.Header.Get("Content-Type"), streamType)
+	sends, answers := strings.HasPrefix(r.Header.Get("Content-Type"), request.Stream), strings.HasPrefix(res.Header.Get("Content-Type"), request.Stream)
 	in := &openapi3filter.RequestValidationInput{Request: asked, PathParams: params, Route: route, Options: &openapi3filter.Options{
 		AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, IncludeResponseStatus: true, ExcludeRequestBody: sends, ExcludeResponseBody: answers,
 	}}
@@ -63,7 +64,7 @@ func (c *contract) check(t testing.TB, r *http.Request, body []byte, wrong bool,
 		return
 	}
 	content := route.Operation.Responses.Status(res.StatusCode).Value.Content
-	if content[streamType] == nil {
+	if content[request.Stream] == nil {
 		t.Errorf("%s %s answers lines, of which there is nothing in openapi.json", r.Method, r.URL)
 		return
 	}
@@ -73,7 +74,7 @@ func (c *contract) check(t testing.TB, r *http.Request, body []byte, wrong bool,
 }
 
 // lineOf is the schema of each line of a stream.
-func lineOf(c openapi3.Content) *openapi3.Schema { return c[streamType].Schema.Value }
+func lineOf(c openapi3.Content) *openapi3.Schema { return c[request.Stream].Schema.Value }
 
 // checkLine compares a line with its schema.
 func checkLine(t testing.TB, schema *openapi3.Schema, line []byte) {
@@ -125,7 +126,7 @@ func TestDocumentHasNothingBesideReferences(t *testing.T) {
 func TestDocumentHasEachRoute(t *testing.T) {
 	t.Parallel()
 	var served, written []string
-	for _, r := range (&Gateway{cfg: Config{SDMQ: true}}).routes() {
+	for _, r := range (&Gateway{cfg: Config{SDMQ: true}, sends: &sends{}}).routes() {
 		served = append(served, r.pattern)
 	}
 	for path, item := range newContract(t).document.Paths.Map() {

@@ -1,147 +1,47 @@
 package gateway
 
 import (
-	"context"
+	"fmt"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/server/gateway/internal/problem"
+	"github.com/slotmq/go-rmq/server/gateway/internal/request"
 )
-
-// filter says which dead messages are meant. The words are those of rmq dead.
-type filter struct {
-	Content    string `json:"content"`
-	Base64     []byte `json:"content_base64"` // exactly that content
-	Regexp     string `json:"content_regex"`
-	Reason     string `json:"reason"`
-	OlderThan  string `json:"older_than"`
-	NewerThan  string `json:"newer_than"`
-	DiedBefore string `json:"died_before"`
-	DiedAfter  string `json:"died_after"`
-	Slots      []int  `json:"slots"`
-}
-
-// filterNames are the parameters of a filter.
-var filterNames = []string{"content", "content_base64", "content_regex", "reason", "older_than", "newer_than", "died_before", "died_after", "slots"}
-
-// filterOf reads a filter from parameters.
-func filterOf(q query) (f filter, err error) {
-	f = filter{
-		Content: q["content"], Regexp: q["content_regex"], Reason: q["reason"],
-		OlderThan: q["older_than"], NewerThan: q["newer_than"], DiedBefore: q["died_before"], DiedAfter: q["died_after"],
-	}
-	if text, given := q["content_base64"]; given {
-		content, err := unbase64(text)
-		if err != nil || text == "" {
-			return f, invalid("content_base64", strconv.Quote(text), "a content in base64")
-		}
-		f.Base64 = []byte(content)
-	}
-	if text, given := q["slots"]; given {
-		if f.Slots, err = wire.ParseSlots(text); err != nil {
-			return f, invalid("slots", strconv.Quote(text), "slots such as 3, 3,7 or 0-5")
-		}
-	}
-	return f, nil
-}
-
-// query is what a filter says, as of now by the clock of Redis.
-func (f filter) query(ctx context.Context, c *call) (q inspector.DeadQuery, err error) {
-	q = inspector.DeadQuery{Slots: f.Slots, Reason: f.Reason}
-	given := 0
-	for _, there := range []bool{f.Content != "", f.Base64 != nil, f.Regexp != ""} {
-		if there {
-			given++
-		}
-	}
-	switch {
-	case given > 1:
-		return q, invalid("content", "given in several ways", "one of content, content_base64 and content_regex")
-	case f.Slots != nil && len(f.Slots) == 0:
-		return q, invalid("slots", "[]", "the numbers of some slots; leave it out for all")
-	case f.Content != "":
-		if q.Content, err = inspector.Glob(f.Content); err != nil {
-			return q, invalid("content", strconv.Quote(f.Content), "a glob such as order 47*: "+err.Error())
-		}
-	case f.Regexp != "":
-		if q.Content, err = inspector.Regexp(f.Regexp); err != nil {
-			return q, invalid("content_regex", strconv.Quote(f.Regexp), "a regular expression: "+err.Error())
-		}
-	case f.Base64 != nil:
-		exact := string(f.Base64)
-		q.Content = func(content string) bool { return content == exact }
-	}
-	for _, one := range []struct {
-		name, text string
-		to         *time.Time
-	}{{"died_before", f.DiedBefore, &q.OlderThan}, {"died_after", f.DiedAfter, &q.NewerThan}} {
-		if err := instant(one.name, one.text, one.to); err != nil {
-			return q, err
-		}
-	}
-	var older, newer time.Duration
-	if err := spans(field{"older_than", f.OlderThan, &older}, field{"newer_than", f.NewerThan, &newer}); err != nil {
-		return q, err
-	}
-	for _, one := range []struct {
-		name, text string
-		age        time.Duration
-	}{{"older_than", f.OlderThan, older}, {"newer_than", f.NewerThan, newer}} {
-		if one.text != "" && one.age < time.Millisecond {
-			return q, invalid(one.name, one.text, "1ms or more; leave it out if the age does not matter")
-		}
-	}
-	var now time.Time
-	if older != 0 || newer != 0 {
-		if now, err = cluster.Now(ctx, c.cfg.Redis); err != nil {
-			return q, err
-		}
-	}
-	wire.Aged(&q, now, older, newer)
-	return q, nil
-}
 
 // maxListed is how many bytes of contents and errors one answer lists, unless one message alone has more.
 const maxListed = 8 << 20
 
 // listDead lists dead messages, the latest first.
-func (c *call) listDead() error {
-	params, err := c.query(append([]string{"limit"}, filterNames...)...)
+func listDead(c *call) error {
+	f, err := c.query.Filter()
 	if err != nil {
 		return err
 	}
-	f, err := filterOf(params)
-	if err != nil {
-		return err
-	}
-	topic := c.r.PathValue("topic")
+	topic := c.topic()
 	if _, err := c.inspector.Topic(c.ctx(), topic); err != nil {
 		return err
 	}
-	q, err := f.query(c.ctx(), c)
+	q, err := f.Query(c.clock)
 	if err != nil {
 		return err
 	}
 	q.Newest = true
 	if c.wantsStream() {
-		if q.Limit, err = params.number("limit", 0, 1<<31-1); err != nil {
+		if q.Limit, err = c.query.Number("limit", 0, 1<<31-1); err != nil {
 			return err
 		}
-		return c.streamDead(topic, q)
+		return streamDead(c, topic, q)
 	}
-	limit, err := params.number("limit", standardPage, maxPage)
+	limit, err := c.query.Limit()
 	if err != nil {
 		return err
 	}
 	q.Limit = limit + 1 // to know whether there are more
-	answer := struct {
-		Messages []wire.Dead `json:"messages"`
-		list
-	}{Messages: []wire.Dead{}}
-	bytes := 0
+	answer := deadList{Messages: []wire.Dead{}}
 	for e, err := range c.inspector.Dead(c.ctx(), topic, q) {
 		if err != nil {
 			if answer.Missing, err = c.missing(err); err != nil {
@@ -149,21 +49,31 @@ func (c *call) listDead() error {
 			}
 			break
 		}
-		bytes += len(e.Content)
-		if e.Failure != nil {
-			bytes += len(e.Failure.Reason)
-		}
-		answer.More = answer.More || len(answer.Messages) == limit || bytes > maxListed && len(answer.Messages) > 0
-		if answer.More {
-			continue // there is no room for another one, but parts that could not be read may follow
-		}
-		answer.Messages = append(answer.Messages, wire.DeadOf(e, false))
+		answer.add(e, limit)
 	}
 	return c.answer(http.StatusOK, answer)
 }
 
+// deadList is what it answers.
+type deadList struct {
+	Messages []wire.Dead `json:"messages"`
+	list
+	bytes int
+}
+
+// add adds a message, unless there is no room for another one.
+func (l *deadList) add(e inspector.Entry, limit int) {
+	l.bytes += len(e.Content)
+	if e.Failure != nil {
+		l.bytes += len(e.Failure.Reason)
+	}
+	if l.More = l.More || len(l.Messages) == limit || l.bytes > maxListed && len(l.Messages) > 0; !l.More {
+		l.Messages = append(l.Messages, wire.DeadOf(e, false))
+	}
+}
+
 // streamDead lists them all.
-func (c *call) streamDead(topic string, q inspector.DeadQuery) error {
+func streamDead(c *call, topic string, q inspector.DeadQuery) error {
 	s := c.stream()
 	for e, err := range c.inspector.Dead(c.ctx(), topic, q) {
 		if err != nil {
@@ -175,4 +85,106 @@ func (c *call) streamDead(topic string, q inspector.DeadQuery) error {
 		}
 	}
 	return s.end(nil, nil)
+}
+
+// burial is what requeue and delete are asked. The filter is required, since without one all are meant: {} says so.
+type burial struct {
+	Filter   *request.Filter `json:"filter"`
+	Limit    int             `json:"limit"`
+	Rate     string          `json:"rate"`     // requeue
+	Priority int64           `json:"priority"` // requeue
+	DryRun   bool            `json:"dry_run"`
+}
+
+// buried reads what is asked, and finds the topic.
+func buried(c *call, asked burial) (t inspector.Topic, q inspector.DeadQuery, err error) {
+	switch {
+	case asked.Filter == nil:
+		err = problem.Invalid("filter", "missing", `an object such as {"content": "order 47*"}; {} is all of them`)
+		return
+	case asked.Limit < 0:
+		err = problem.Invalid("limit", strconv.Itoa(asked.Limit), "1 or more; leave it out for all")
+		return
+	}
+	if t, err = c.inspector.Topic(c.ctx(), c.topic()); err != nil {
+		return
+	}
+	if q, err = asked.Filter.Query(c.clock); err != nil {
+		return t, q, problem.Inside(err, "filter")
+	}
+	q.Limit = asked.Limit
+	return
+}
+
+// requeued is a line of progress, and the answer.
+type requeued struct {
+	wire.Requeued
+	Of   int  `json:"of"`   // how many are meant
+	Done bool `json:"done"` // it is the last line
+}
+
+// requeueDead has dead messages delivered again.
+func requeueDead(c *call, asked burial) error {
+	t, q, err := buried(c, asked)
+	if err != nil {
+		return err
+	}
+	o := inspector.RequeueOptions{Priority: asked.Priority}
+	if o.Rate, err = request.Rate(asked.Rate, "100/s"); err != nil {
+		return err
+	}
+	if asked.Priority != 0 {
+		if t.Kind.Timed() {
+			return problem.Invalid("priority", strconv.FormatInt(asked.Priority, 10), "missing in a topic of kind "+t.Kind.String()+", which has times")
+		}
+		if err := checked.Priority(asked.Priority); err != nil {
+			return err
+		}
+	}
+	total, err := c.inspector.DeadCount(c.ctx(), t.Name, q)
+	switch {
+	case err != nil:
+		return c.undone(err)
+	case asked.DryRun:
+		return c.answer(http.StatusOK, wire.WouldRequeue{Topic: t.Name, Would: total})
+	}
+	return c.work(func(tell func(line any)) (func(done bool) any, string, error) {
+		line := func(so inspector.Requeued, done bool) any {
+			return requeued{wire.Requeued{Topic: t.Name, Requeued: so}, total, done}
+		}
+		o.Progress = func(so inspector.Requeued) { tell(line(so, false)) }
+		so, err := c.inspector.DeadRequeue(c.ctx(), t.Name, q, o)
+		return func(done bool) any { return line(so, done) }, fmt.Sprintf("%d requeued", so.Stored+so.Merged), err
+	})
+}
+
+// deleted is a line of progress, and the answer.
+type deleted struct {
+	wire.Deleted
+	Of   int  `json:"of"`
+	Done bool `json:"done"`
+}
+
+// deleteDead forgets dead messages for ever.
+func deleteDead(c *call, asked burial) error {
+	t, q, err := buried(c, asked)
+	switch {
+	case err != nil:
+		return err
+	case asked.Rate != "":
+		return problem.Invalid("rate", strconv.Quote(asked.Rate), "missing: it is for requeue")
+	case asked.Priority != 0:
+		return problem.Invalid("priority", strconv.FormatInt(asked.Priority, 10), "missing: it is for requeue")
+	}
+	total, err := c.inspector.DeadCount(c.ctx(), t.Name, q)
+	switch {
+	case err != nil:
+		return c.undone(err)
+	case asked.DryRun:
+		return c.answer(http.StatusOK, wire.WouldDelete{Topic: t.Name, Would: total})
+	}
+	return c.work(func(tell func(line any)) (func(done bool) any, string, error) {
+		n, lost, err := c.inspector.DeadDelete(c.ctx(), t.Name, q, func(n int) { tell(deleted{wire.Deleted{Topic: t.Name, Deleted: n}, total, false}) })
+		return func(done bool) any { return deleted{wire.Deleted{Topic: t.Name, Deleted: n, Lost: lost}, total, done} }, fmt.Sprintf("%d deleted", n), err
+	})
 }

@@ -3,6 +3,8 @@ package gateway
 import (
 	_ "embed"
 	"net/http"
+
+	"github.com/slotmq/go-rmq/server/gateway/internal/request"
 )
 
 // openapi describes all that may be asked, and the answers. The tests hold every request and answer against it.
@@ -10,9 +12,9 @@ import (
 //go:embed openapi.json
 var openapi []byte
 
-func (c *call) document() error {
+func document(c *call) error {
 	c.begun = true
-	c.w.Header().Set("Content-Type", jsonType)
+	c.w.Header().Set("Content-Type", request.JSON)
 	c.w.WriteHeader(http.StatusOK)
 	_, err := c.w.Write(openapi)
 	return err

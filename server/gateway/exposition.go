@@ -18,7 +18,7 @@ func (m *Metrics) write(b *bytes.Buffer, now time.Time) {
 	head := func(name, kind, help string) { fmt.Fprintf(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind) }
 
 	head("rmq_gateway_requests_total", "counter", "Requests answered, by route and status. Status 0: who asked has gone before.")
-	for _, r := range slices.SortedFunc(maps.Keys(m.requests), func(a, b request) int {
+	for _, r := range slices.SortedFunc(maps.Keys(m.requests), func(a, b asked) int {
 		return cmp.Or(cmp.Compare(a.route, b.route), cmp.Compare(a.status, b.status))
 	}) {
 		sample(b, "rmq_gateway_requests_total", strconv.FormatInt(m.requests[r], 10), "route", r.route, "status", strconv.Itoa(r.status))

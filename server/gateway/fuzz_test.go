@@ -8,8 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slotmq/go-rmq/message"
 	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/server/gateway/internal/request"
 )
 
 // Whatever is asked of a gateway whose Redis is there, it is not its own fault.
@@ -32,7 +34,7 @@ func FuzzTakes(f *testing.F) {
 		short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 		defer cancel()
 		r := httptest.NewRequestWithContext(short, "POST", paths[uint(n)%uint(len(paths))], strings.NewReader(body))
-		r.Header.Set("Content-Type", jsonType)
+		r.Header.Set("Content-Type", request.JSON)
 		w := httptest.NewRecorder()
 		defer func() { // who has gone gets no answer
 			if x := recover(); x != nil && (x != http.ErrAbortHandler || short.Err() == nil) {

@@ -17,7 +17,8 @@ import (
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/poll"
 	"github.com/slotmq/go-rmq/producer"
-	"github.com/slotmq/go-rmq/server/tokens"
+	"github.com/slotmq/go-rmq/server/gateway/internal/problem"
+	"github.com/slotmq/go-rmq/server/gateway/internal/request"
 )
 
 // answerWithin is how long a request waits for Redis, which may be away for a moment.
@@ -28,16 +29,11 @@ type Gateway struct {
 	cfg       Config
 	log       *zap.Logger
 	mux       *http.ServeMux
-	producer  *producer.Producer
-	poller    *poll.Poller
 	inspector *inspector.Inspector
-
-	scripts *luascripts.Scripts
-	defined definitions
-
-	access  *access
-	metrics *Metrics
-	waiting chan struct{} // has a place for each take that may wait
+	access    *access
+	metrics   *Metrics
+	sends     *sends
+	takes     *takes
 
 	answerWithin, bodyWithin, readWithin time.Duration // see the constants
 
@@ -52,9 +48,8 @@ func New(cfg Config) (*Gateway, error) {
 	if err == nil {
 		err = observers.Valid(cfg.Observers)
 	}
-	g := &Gateway{cfg: cfg, log: cfg.Logger, access: newAccess(cfg), metrics: &Metrics{}, waiting: make(chan struct{}, max(cfg.MaxWaiting, 0)),
+	g := &Gateway{cfg: cfg, log: cfg.Logger, access: newAccess(cfg), metrics: &Metrics{},
 		answerWithin: answerWithin, bodyWithin: bodyWithin, readWithin: readWithin}
-	g.metrics.waiting = func() int { return len(g.waiting) }
 	g.closing, g.drain = context.WithCancel(context.Background())
 	if err == nil {
 		err = g.build()
@@ -70,19 +65,23 @@ func (g *Gateway) build() (err error) {
 	if g.cfg.Journal != nil {
 		told = g.cfg.Journal
 	}
-	if g.producer, err = producer.New(g.cfg.Redis, producer.Config{
+	p, err := producer.New(g.cfg.Redis, producer.Config{
 		Namespace: g.cfg.Namespace, Journal: told, ExactReceipts: true, MaxContent: g.cfg.MaxContent, MaxWaiting: g.cfg.MaxWaitingPerSlot,
 		Observers: append([]message.Observer{g.metrics}, g.cfg.Observers...), Logger: g.log,
-	}); err != nil {
+	})
+	if err != nil {
 		return err
 	}
-	if g.poller, err = poll.New(poll.Config{Redis: g.cfg.Redis, Namespace: g.cfg.Namespace, Journal: told, Observers: g.cfg.Observers, Logger: g.log}); err != nil {
+	poller, err := poll.New(poll.Config{Redis: g.cfg.Redis, Namespace: g.cfg.Namespace, Journal: told, Observers: g.cfg.Observers, Logger: g.log})
+	if err != nil {
 		return err
 	}
 	if g.inspector, err = inspector.New(g.cfg.Redis, inspector.Config{Namespace: g.cfg.Namespace, Slots: g.cfg.Slots, Journal: told}); err != nil {
 		return err
 	}
-	g.scripts = luascripts.New(g.cfg.Redis)
+	g.sends = &sends{producer: p, defined: &definitions{inspector: g.inspector, scripts: luascripts.New(g.cfg.Redis)}}
+	g.takes = &takes{poller: poller, metrics: g.metrics, waiting: make(chan struct{}, g.cfg.MaxWaiting)}
+	g.metrics.waiting = func() int { return len(g.takes.waiting) }
 	g.mux = http.NewServeMux()
 	for _, r := range g.routes() {
 		g.mux.Handle(r.pattern, g.handler(r))
@@ -109,47 +108,38 @@ func (g *Gateway) Drain() { g.drain() }
 // Batches that are out stay with who has them: another gateway can finish them.
 func (g *Gateway) Close(ctx context.Context) error {
 	g.drain()
-	return errors.Join(g.poller.Close(ctx), g.producer.Close(ctx))
+	return errors.Join(g.takes.poller.Close(ctx), g.sends.producer.Close(ctx))
 }
 
 // handler wraps a route: who asks, whether that one may, and what becomes of an error.
 func (g *Gateway) handler(r route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		c := &call{Gateway: g, w: w, r: req, right: r.right}
 		if req.Method == http.MethodHead && r.changes() { // ServeMux takes it for GET
 			g.unknown(w, req)
 			return
 		}
-		err := c.ofOtherSites(r)
-		if err == nil {
-			err = g.access.check(c)
-		}
-		if err == nil {
-			c.note()
-			err = r.serve(c)
-		}
-		if err != nil {
-			c.fail(err)
+		c := &call{Gateway: g, w: w, r: req, right: r.right}
+		if err := c.serve(r); err != nil {
+			if p := c.fail(err); !c.begun {
+				p.Write(w)
+			}
 		}
 	})
 }
 
-// call is one request.
-type call struct {
-	*Gateway
-	w      http.ResponseWriter
-	r      *http.Request
-	right  tokens.Right
-	holder *tokens.Holder
-	begun  bool // the answer
-}
-
-// ctx ends with the request.
-func (c *call) ctx() context.Context { return c.r.Context() }
-
-// note logs who does what only people on call do.
-func (c *call) note() {
-	if c.right == tokens.Act {
-		c.log.Info("act", zap.String("by", c.holder.Name), zap.String("request", c.r.Pattern), zap.String("topic", shorten(c.r.PathValue("topic"))))
+func (c *call) serve(r route) error {
+	if r.changes() && ofOtherSites(c.r) {
+		return problem.New("other-site", "a page of another site asks for this, in a browser: only programs, and pages of this host, may change something")
 	}
+	if err := c.access.check(c); err != nil {
+		return err
+	}
+	c.note()
+	if r.params != nil {
+		var err error
+		if c.query, err = request.ReadQuery(c.r.URL.RawQuery, r.params); err != nil {
+			return err
+		}
+	}
+	return r.serve(c)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/server/gateway/internal/request"
 )
 
 // A program that shuts down its half of the connection counts as gone. Its message is not sent, so it must not read 200.
@@ -21,7 +22,7 @@ func TestHalfClosed(t *testing.T) {
 	} {
 		proxy.DropReplies(true)
 		conn := s.dial()
-		_, err := io.WriteString(conn, "POST "+path+" HTTP/1.1\r\nHost: x\r\nContent-Type: "+jsonType+"\r\nContent-Length: "+strconv.Itoa(len(body))+"\r\n\r\n"+body)
+		_, err := io.WriteString(conn, "POST "+path+" HTTP/1.1\r\nHost: x\r\nContent-Type: "+request.JSON+"\r\nContent-Length: "+strconv.Itoa(len(body))+"\r\n\r\n"+body)
 		must.Do(t, err)
 		must.Do(t, conn.CloseWrite())
 		answer, err := io.ReadAll(conn)

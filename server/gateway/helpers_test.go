@@ -20,6 +20,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
+	"github.com/slotmq/go-rmq/server/gateway/internal/request"
 )
 
 var ctx = context.Background()
@@ -102,7 +103,7 @@ func (s *site) call(wrong bool, want int, method, path string, body any, headers
 	req, err := http.NewRequestWithContext(await.Context(s), method, s.url+path, bytes.NewReader(text))
 	must.Do(s, err)
 	if body != nil {
-		req.Header.Set("Content-Type", jsonType)
+		req.Header.Set("Content-Type", request.JSON)
 	}
 	if s.token != "" {
 		req.Header.Set("Authorization", "Bearer "+s.token)

@@ -9,10 +9,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/server/gateway/internal/problem"
+	"github.com/slotmq/go-rmq/server/gateway/internal/request"
 )
 
 // Messages of a stream are sent in groups: those that have come, up to so many, of about so many bytes.
@@ -25,21 +27,23 @@ const (
 // answers are not read, no further lines are.
 type inflow struct {
 	*call
+	to    *sends
 	conn  *http.ResponseController
 	from  *bufio.Reader
 	line  int    // the last that was read
 	long  []byte // a line that is longer than the buffer
-	items []item
+	group []request.Message
+	fates []fate
 	out   bytes.Buffer
 	lines *json.Encoder // to out
 }
 
 // sendStream sends a stream.
-func (c *call) sendStream() error {
-	if _, err := c.known(c.r.PathValue("topic")); err != nil {
+func (to *sends) sendStream(c *call) error {
+	if _, err := to.defined.known(c.ctx(), c.topic()); err != nil {
 		return err
 	}
-	s := &inflow{call: c, conn: http.NewResponseController(c.w), from: bufio.NewReaderSize(c.r.Body, 64<<10)}
+	s := &inflow{call: c, to: to, conn: http.NewResponseController(c.w), from: bufio.NewReaderSize(c.r.Body, 64<<10)}
 	s.lines = json.NewEncoder(&s.out)
 	s.lines.SetEscapeHTML(false)
 	if err := s.conn.EnableFullDuplex(); err != nil {
@@ -54,22 +58,17 @@ func (c *call) sendStream() error {
 			<-cut // with HTTP/2, a deadline that is set behind the request panics
 		}
 	}()
-	c.begun = true
-	h := c.w.Header()
-	h.Set("Content-Type", streamType)
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no") // a proxy would keep the answers until the end
 	if c.r.ProtoMajor == 1 {
 		// What is left of a stream that ends early must not be taken for the next request; and net/http panics where it
 		// reads it to its end behind an answer that has begun before, and the connection lives on.
-		h.Set("Connection", "close")
+		c.w.Header().Set("Connection", "close")
 	}
-	begin(c.w)
+	c.stream()
 	for {
 		readErr := s.read()
 		s.send()
 		if readErr != nil && !errors.Is(readErr, io.EOF) {
-			s.add(outcome{Line: s.line + 1, Error: s.ended(readErr).full()})
+			s.add(outcome{Line: s.line + 1, Error: s.ended(readErr).Full()})
 			_ = s.conn.SetReadDeadline(time.Now().Add(s.bodyWithin)) // net/http reads what is left, or a part of it
 		}
 		if err := s.flush(); err != nil || readErr != nil {
@@ -79,16 +78,14 @@ func (c *call) sendStream() error {
 }
 
 // ended says why the stream was not read to its end.
-func (s *inflow) ended(err error) *problem {
+func (s *inflow) ended(err error) *problem.Problem {
 	switch {
 	case s.closing.Err() != nil:
-		return &problem{Type: "unavailable", Status: http.StatusServiceUnavailable,
-			Detail: "this gateway is being stopped: send again from this line on", after: unavailableFor}
+		return problem.NotNow("unavailable", problem.Soon, "this gateway is being stopped: send again from this line on")
 	case errors.Is(err, errLongLine):
-		return &problem{Type: "too-large", Status: http.StatusRequestEntityTooLarge, Limit: fmt.Sprintf("%d bytes", s.cfg.MaxBody),
-			Detail: fmt.Sprintf("the line is longer than %d bytes, and the stream ends here: start rmqd serve with a larger --max-body", s.cfg.MaxBody)}
+		return problem.TooLarge(s.cfg.MaxBody, "the line is longer than %d bytes, and the stream ends here: start rmqd serve with a larger --max-body")
 	}
-	return badRequest("the body did not arrive whole, and from this line on nothing was sent: %v", err)
+	return problem.BadRequest("the body did not arrive whole, and from this line on nothing was sent: %v", err)
 }
 
 var errLongLine = errors.New("the line is too long")
@@ -96,9 +93,9 @@ var errLongLine = errors.New("the line is too long")
 // read reads the next group: it waits for a line, and takes those that have come behind it. The error is io.EOF behind
 // the last line.
 func (s *inflow) read() error {
-	s.items = s.items[:0]
-	for size := 0; len(s.items) < groupMessages && size < groupBytes; {
-		if len(s.items) > 0 && !s.lineHasCome() {
+	s.group = s.group[:0]
+	for size := 0; len(s.group) < groupMessages && size < groupBytes; {
+		if len(s.group) > 0 && !s.lineHasCome() {
 			return nil
 		}
 		if err := s.closing.Err(); err != nil {
@@ -111,9 +108,7 @@ func (s *inflow) read() error {
 		s.line++
 		size += len(text)
 		if text = bytes.TrimSpace(text); len(text) > 0 {
-			x := item{line: s.line}
-			x.note(wire.ReadMessage(text, wire.Draft{}, humantime.ParseStamp))
-			s.items = append(s.items, x)
+			s.group = append(s.group, request.ReadLine(s.line, text))
 		}
 		if err != nil {
 			return err
@@ -150,24 +145,26 @@ func (s *inflow) next() ([]byte, error) {
 
 // send sends the group, and adds the answers.
 func (s *inflow) send() {
-	if len(s.items) == 0 {
+	if len(s.group) == 0 {
 		return
 	}
-	whole := s.deliver(defining{}, s.items)
-	for n := range s.items {
-		x := &s.items[n]
+	s.fates = slices.Grow(s.fates[:0], len(s.group))[:len(s.group)]
+	whole := s.to.deliver(s.call, request.Topic{}, s.group, s.fates)
+	for n := range s.group {
+		line, x := s.group[n].Line, &s.fates[n]
 		err := x.err
 		if err == nil {
 			err = whole
 		}
 		if err != nil {
-			s.add(outcome{Line: x.line, Error: s.problem(err).full()})
+			s.add(outcome{Line: line, Error: s.problem(err).Full()})
 			continue
 		}
 		r := wire.ReceiptOf(x.receipt)
-		s.add(outcome{Line: x.line, Receipt: &r})
+		s.add(outcome{Line: line, Receipt: &r})
 	}
-	clear(s.items)
+	clear(s.group)
+	clear(s.fates)
 }
 
 func (s *inflow) add(o outcome) { _ = s.lines.Encode(o) } // into memory

@@ -12,6 +12,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/server/gateway/internal/request"
 )
 
 // pipe is a stream to which lines are written while its answers are read.
@@ -32,7 +33,7 @@ func (s *site) inflowOf(topic string, body io.Reader, to *io.PipeWriter) *pipe {
 	s.Helper()
 	req, err := http.NewRequestWithContext(await.Context(s), "POST", s.url+"/v1/topics/"+topic+"/messages", body)
 	must.Do(s, err)
-	req.Header.Set("Content-Type", streamType)
+	req.Header.Set("Content-Type", request.Stream)
 	p := &pipe{site: s, to: to}
 	answered := make(chan struct{})
 	go func() {
@@ -108,7 +109,7 @@ func (p *pipe) next(line int, outcome, words string) map[string]any {
 func TestStream(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, func(cfg *Config) { cfg.MaxBody = 100 << 10 })
-	s.wrong(404, "POST", "/v1/topics/orders/messages", "{}\n", map[string]string{"Content-Type": streamType})
+	s.wrong(404, "POST", "/v1/topics/orders/messages", "{}\n", map[string]string{"Content-Type": request.Stream})
 	s.ask(201, "PUT", "/v1/topics/orders", map[string]any{"kind": "priority", "slots": 4})
 
 	// Each line is answered while the next one does not come.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/server/gateway/internal/problem"
+	"github.com/slotmq/go-rmq/server/gateway/internal/request"
 )
 
 // list is what each list says besides: whether there is more behind it, and what could not be looked at.
@@ -17,38 +19,37 @@ type list struct {
 	Missing []wire.Missing `json:"missing,omitempty"`
 }
 
-// topics lists the topics that whoever asks may look at.
-func (c *call) topics() error {
-	q, err := c.query("after", "limit")
-	if err != nil {
-		return err
-	}
-	topics, err := c.inspector.Topics(c.ctx())
+// listed is the part of a list that is answered, where err is that of reading it.
+func listed[T, W any](c *call, all []T, err error, name func(T) string, show func(T) W) ([]W, list, error) {
 	missing, err := c.missing(err)
 	if err != nil {
-		return err
+		return nil, list{}, err
 	}
-	topics = slices.DeleteFunc(topics, func(t inspector.Topic) bool { return !c.holder.May(c.right, t.Name) })
-	topics, more, err := page(q, topics, func(t inspector.Topic) string { return t.Name })
+	some, more, err := request.PageOf(c.query, all, name)
+	shown := make([]W, len(some))
+	for n, one := range some {
+		shown[n] = show(one)
+	}
+	return shown, list{more, missing}, err
+}
+
+// listTopics lists the topics that whoever asks may look at.
+func listTopics(c *call) error {
+	topics, err := c.inspector.Topics(c.ctx())
+	topics = slices.DeleteFunc(topics, func(t inspector.Topic) bool { return !c.sees(t.Name) })
+	shown, rest, err := listed(c, topics, err, func(t inspector.Topic) string { return t.Name }, wire.TopicOf)
 	if err != nil {
 		return err
 	}
-	answer := struct {
+	return c.answer(http.StatusOK, struct {
 		Topics []wire.Topic `json:"topics"`
 		list
-	}{make([]wire.Topic, len(topics)), list{more, missing}}
-	for n, t := range topics {
-		answer.Topics[n] = wire.TopicOf(t)
-	}
-	return c.answer(http.StatusOK, answer)
+	}{shown, rest})
 }
 
-// topic counts what a topic holds.
-func (c *call) topic() error {
-	if _, err := c.query(); err != nil {
-		return err
-	}
-	s, failed := c.inspector.Stats(c.ctx(), c.r.PathValue("topic"))
+// showTopic counts what a topic holds.
+func showTopic(c *call) error {
+	s, failed := c.inspector.Stats(c.ctx(), c.topic())
 	missing, err := c.missing(failed)
 	switch {
 	case err != nil:
@@ -62,86 +63,64 @@ func (c *call) topic() error {
 	}{wire.StatsOf(s), missing})
 }
 
-// slots shows who has each slot of a topic, and what is in it.
-func (c *call) slots() error {
-	q, err := c.query("after", "limit")
-	if err != nil {
-		return err
-	}
+// showSlots shows who has each slot of a topic, and what is in it.
+func showSlots(c *call) (err error) {
 	after := -1
-	if text, given := q["after"]; given {
+	if text, given := c.query["after"]; given {
 		if after, err = strconv.Atoi(text); err != nil {
-			return invalid("after", strconv.Quote(text), "the number of a slot")
+			return problem.Invalid("after", strconv.Quote(text), "the number of a slot")
 		}
-		delete(q, "after")
+		delete(c.query, "after")
 	}
-	name := c.r.PathValue("topic")
-	slots, err := c.inspector.Slots(c.ctx(), name)
-	missing, err := c.missing(err)
-	if err != nil {
-		return err
-	}
+	slots, err := c.inspector.Slots(c.ctx(), c.topic())
 	slots = slices.DeleteFunc(slots, func(s inspector.Slot) bool { return s.Index <= after })
-	slots, more, err := page(q, slots, nil)
+	shown, rest, err := listed(c, slots, err, nil, func(s inspector.Slot) wire.Slot { return wire.SlotOf(c.topic(), s) })
 	if err != nil {
 		return err
 	}
-	answer := struct {
+	return c.answer(http.StatusOK, struct {
 		Slots []wire.Slot `json:"slots"`
 		list
-	}{make([]wire.Slot, len(slots)), list{more, missing}}
-	for n, s := range slots {
-		answer.Slots[n] = wire.SlotOf(name, s)
-	}
-	return c.answer(http.StatusOK, answer)
+	}{shown, rest})
 }
 
-// workers lists the workers of the topics that whoever asks may look at.
-func (c *call) workers() error {
-	q, err := c.query("after", "limit")
-	if err != nil {
-		return err
-	}
+// workerList is what GET /v1/workers answers.
+type workerList struct {
+	Workers  []wire.Worker   `json:"workers"`
+	Vanished []wire.Vanished `json:"vanished,omitempty"`
+	Unseen   []wire.Unseen   `json:"unseen,omitempty"` // topics whose workers are not among them
+	list
+}
+
+// listWorkers lists the workers of the topics that whoever asks may look at.
+func listWorkers(c *call) error {
+	var answer workerList
 	workers, err := c.inspector.Workers(c.ctx())
 	missing, err := c.missing(err)
 	if err != nil {
 		return err
 	}
 	unseen, err := c.inspector.Unseen(c.ctx())
-	alsoMissing, err := c.missing(err)
-	if err != nil {
+	if missing, err = c.alsoMissing(missing, err); err != nil {
 		return err
 	}
 	gone, err := c.inspector.Vanished(c.ctx())
-	stillMissing, err := c.missing(err)
+	if missing, err = c.alsoMissing(missing, err); err != nil {
+		return err
+	}
+	workers = slices.DeleteFunc(workers, func(w inspector.Worker) bool { return !seesWorker(c, w) })
+	answer.Workers, answer.list, err = listed(c, workers, nil, func(w inspector.Worker) string { return w.ID }, func(w inspector.Worker) wire.Worker {
+		x := wire.WorkerOf(w, false)
+		x.Assigned, x.Held, x.Probing = visible(c, w.Assigned), visible(c, w.Held), visible(c, x.Probing)
+		x.Running = visibleRuns(c, x.Running)
+		return x
+	})
 	if err != nil {
 		return err
 	}
-	for _, m := range slices.Concat(alsoMissing, stillMissing) {
-		if !slices.Contains(missing, m) {
-			missing = append(missing, m)
-		}
-	}
-	workers = slices.DeleteFunc(workers, func(w inspector.Worker) bool { return !c.seesWorker(w) })
-	workers, more, err := page(q, workers, func(w inspector.Worker) string { return w.ID })
-	if err != nil {
-		return err
-	}
-	answer := struct {
-		Workers  []wire.Worker   `json:"workers"`
-		Vanished []wire.Vanished `json:"vanished,omitempty"`
-		Unseen   []wire.Unseen   `json:"unseen,omitempty"` // topics whose workers are not among them
-		list
-	}{make([]wire.Worker, len(workers)), c.visibleGone(gone), nil, list{more, missing}}
-	for n, w := range workers {
-		answer.Workers[n] = wire.WorkerOf(w, false)
-		answer.Workers[n].Assigned = visible(c, w.Assigned)
-		answer.Workers[n].Held = visible(c, w.Held)
-		answer.Workers[n].Probing = visible(c, answer.Workers[n].Probing)
-		answer.Workers[n].Running = c.visibleRuns(answer.Workers[n].Running)
-	}
+	answer.Missing, answer.Vanished = missing, visibleGone(c, gone)
 	for _, t := range unseen {
-		if c.holder.May(c.right, t.Name) {
+		if c.sees(t.Name) {
 			answer.Unseen = append(answer.Unseen, wire.Unseen{Topic: t.Name, Why: "it is shared by ZooKeeper: rmqd serve with --zk and the --namespace of the topic shows its workers"})
 		}
 	}
@@ -149,8 +128,8 @@ func (c *call) workers() error {
 }
 
 // seesWorker reports whether a worker has to do with a topic that whoever asks may look at.
-func (c *call) seesWorker(w inspector.Worker) bool {
-	return c.all(c.right) || len(visible(c, w.Assigned))+len(visible(c, w.Held))+len(visible(c, w.Probing)) > 0
+func seesWorker(c *call, w inspector.Worker) bool {
+	return c.all() || len(visible(c, w.Assigned))+len(visible(c, w.Held))+len(visible(c, w.Probing)) > 0
 }
 
 // visible is the part of a map by topics that whoever asks may look at.
@@ -160,7 +139,7 @@ func visible[T any](c *call, of map[string]T) map[string]T {
 	}
 	part := map[string]T{}
 	for topic, v := range of {
-		if c.holder.May(c.right, topic) {
+		if c.sees(topic) {
 			part[topic] = v
 		}
 	}
@@ -168,14 +147,14 @@ func visible[T any](c *call, of map[string]T) map[string]T {
 }
 
 // visibleRuns are those of topics that whoever asks may look at.
-func (c *call) visibleRuns(all []wire.Running) []wire.Running {
-	return slices.DeleteFunc(all, func(r wire.Running) bool { return !c.holder.May(c.right, r.Topic) })
+func visibleRuns(c *call, all []wire.Running) []wire.Running {
+	return slices.DeleteFunc(all, func(r wire.Running) bool { return !c.sees(r.Topic) })
 }
 
 // visibleGone are workers that vanished, with those of their topics that whoever asks may look at.
-func (c *call) visibleGone(all []inspector.Vanished) (some []wire.Vanished) {
+func visibleGone(c *call, all []inspector.Vanished) (some []wire.Vanished) {
 	for _, v := range all {
-		v.Topics = slices.DeleteFunc(v.Topics, func(topic string) bool { return !c.holder.May(c.right, topic) })
+		v.Topics = slices.DeleteFunc(v.Topics, func(topic string) bool { return !c.sees(topic) })
 		if len(v.Topics) > 0 {
 			some = append(some, wire.VanishedOf(v))
 		}
@@ -186,11 +165,8 @@ func (c *call) visibleGone(all []inspector.Vanished) (some []wire.Vanished) {
 // doctorPatience is how long the doctor may take. That servers do not answer is a finding, too.
 const doctorPatience = 10 * time.Second
 
-// doctor checks the servers and settings. A finding may be about several topics, so that it is for who may look at all of them.
-func (c *call) doctor() error {
-	if _, err := c.query(); err != nil {
-		return err
-	}
+// askDoctor checks the servers and settings. A finding may be about several topics, so that it is for who may look at all of them.
+func askDoctor(c *call) error {
 	if err := c.mayAll("the doctor"); err != nil {
 		return err
 	}

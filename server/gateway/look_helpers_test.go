@@ -15,6 +15,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/server/gateway/internal/request"
 )
 
 // bury leaves so many dead messages, "order 0" and so on.
@@ -57,16 +58,16 @@ func (s *site) lines(want int, method, path string, body any) (all []map[string]
 	req, err := http.NewRequestWithContext(await.Context(s), method, s.url+path, bytes.NewReader(text))
 	must.Do(s, err)
 	if body != nil {
-		req.Header.Set("Content-Type", jsonType)
+		req.Header.Set("Content-Type", request.JSON)
 	}
-	req.Header.Set("Accept", streamType)
+	req.Header.Set("Accept", request.Stream)
 	if s.token != "" {
 		req.Header.Set("Authorization", "Bearer "+s.token)
 	}
 	res, err := http.DefaultClient.Do(req)
 	must.Do(s, err)
 	defer res.Body.Close()
-	if res.StatusCode != want || want == http.StatusOK && res.Header.Get("Content-Type") != streamType {
+	if res.StatusCode != want || want == http.StatusOK && res.Header.Get("Content-Type") != request.Stream {
 		s.Fatalf("%s %s: %d %s, want %d", method, path, res.StatusCode, res.Header.Get("Content-Type"), want)
 	}
 	answer, err := io.ReadAll(res.Body)

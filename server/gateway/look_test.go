@@ -162,17 +162,17 @@ func TestVisible(t *testing.T) {
 	s, of := guarded(t, map[string]tokens.Holder{"some": {Rights: []tokens.Right{tokens.Look}, Topics: []string{"orders"}}})
 	c := &call{right: tokens.Look, holder: s.cfg.Tokens.Find(of["some"])}
 	mixed := inspector.Worker{ID: "w", Assigned: map[string][]int{"orders": {1}, "secret": {2}}}
-	if part := visible(c, mixed.Assigned); len(part) != 1 || part["orders"] == nil || !c.seesWorker(mixed) {
+	if part := visible(c, mixed.Assigned); len(part) != 1 || part["orders"] == nil || !seesWorker(c, mixed) {
 		t.Error(part)
 	}
-	if part := c.visibleRuns([]wire.Running{{Topic: "secret"}, {Topic: "orders"}}); len(part) != 1 || part[0].Topic != "orders" {
+	if part := visibleRuns(c, []wire.Running{{Topic: "secret"}, {Topic: "orders"}}); len(part) != 1 || part[0].Topic != "orders" {
 		t.Error(part)
 	}
-	gone := c.visibleGone([]inspector.Vanished{{Worker: "a", Topics: []string{"secret"}}, {Worker: "b", Topics: []string{"orders", "secret"}}})
+	gone := visibleGone(c, []inspector.Vanished{{Worker: "a", Topics: []string{"secret"}}, {Worker: "b", Topics: []string{"orders", "secret"}}})
 	if len(gone) != 1 || gone[0].Worker != "b" || !slices.Equal(gone[0].Topics, []string{"orders"}) {
 		t.Error(gone)
 	}
-	if c.seesWorker(inspector.Worker{ID: "w", Assigned: map[string][]int{"secret": {2}}}) {
+	if seesWorker(c, inspector.Worker{ID: "w", Assigned: map[string][]int{"secret": {2}}}) {
 		t.Error("a worker of other topics is shown")
 	}
 }

@@ -48,7 +48,7 @@ func TestTopicDefinedAnew(t *testing.T) {
 	anew := message.Topic{Name: "orders", Kind: message.KindFixedTime, Slots: 8}
 	s.send(anew, message.FixedTime{Content: "b", In: time.Hour})
 	other := siteOn(t, s.rdb) // its producer compares the definition at its first send
-	other.defined.byName.Store("orders", remembered{message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 4}, time.Now().Add(time.Hour)})
+	other.sends.defined.byName.Store("orders", remembered{message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 4}, time.Now().Add(time.Hour)})
 	if p := other.ask(422, "POST", path, map[string]any{"content": "a", "priority": 20}); p["field"] != "in" {
 		t.Error(p)
 	}

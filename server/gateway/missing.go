@@ -8,7 +8,7 @@ import (
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/wire"
-	"github.com/slotmq/go-rmq/server/tokens"
+	"github.com/slotmq/go-rmq/server/gateway/internal/problem"
 )
 
 // missing names what a look could not see. The answer has the rest, so that a server which is away hides nothing else.
@@ -17,8 +17,19 @@ func (c *call) missing(err error) ([]wire.Missing, error) {
 	if !errors.As(err, &partial) {
 		return nil, err
 	}
-	seen := slices.DeleteFunc(slices.Clone(partial.Failures), func(f inspector.Failed) bool { return !c.holder.May(c.right, f.Topic) })
+	seen := slices.DeleteFunc(slices.Clone(partial.Failures), func(f inspector.Failed) bool { return !c.sees(f.Topic) })
 	return wire.MissingOf(seen), nil
+}
+
+// alsoMissing adds what another look could not see.
+func (c *call) alsoMissing(all []wire.Missing, err error) ([]wire.Missing, error) {
+	more, err := c.missing(err)
+	for _, m := range more {
+		if !slices.Contains(all, m) {
+			all = append(all, m)
+		}
+	}
+	return all, err
 }
 
 // undone is the error of a call that changes many things one by one: some of them may be changed.
@@ -55,17 +66,11 @@ func (c *call) unsure(err error) error {
 	return &p
 }
 
-// all reports whether whoever asks has the right at all topics.
-func (c *call) all(right tokens.Right) bool {
-	return c.holder.Has(right) && slices.Contains(c.holder.Topics, "*")
-}
-
-// mayAll is an error unless that is so: what it asks for cannot be divided by topics.
-func (c *call) mayAll(what string) error {
-	if c.all(c.right) {
-		return nil
+// soFar is the error of a call that was stopped on its way.
+func (c *call) soFar(err error, far string) error {
+	err = c.undone(err)
+	if p, is := err.(*problem.Problem); is {
+		p.Detail = far + " of those meant; " + p.Detail
 	}
-	p := c.forbidden("").(*problem)
-	p.Detail = what + " is for tokens with the right " + string(c.right) + ` at all topics, ["*"]: the token "` + c.holder.Name + `" has it not`
-	return p
+	return err
 }

@@ -9,19 +9,20 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/server/gateway/internal/problem"
 )
 
 // livez says that the process works.
-func (c *call) livez() error { return c.say(http.StatusOK, "ok") }
+func livez(c *call) error { return say(c, http.StatusOK, "ok") }
 
 // probePatience is how long Redis may take. A probe of Kubernetes waits for 1 s by default.
 const probePatience = 800 * time.Millisecond
 
 // readyz says whether requests can be answered: Redis answers, or of a Cluster a master does, and the gateway is not
 // being stopped.
-func (c *call) readyz() error {
+func readyz(c *call) error {
 	if c.closing.Err() != nil {
-		return c.say(http.StatusServiceUnavailable, "this gateway is being stopped")
+		return say(c, http.StatusServiceUnavailable, "this gateway is being stopped")
 	}
 	ctx, cancel := context.WithTimeout(c.ctx(), probePatience)
 	defer cancel()
@@ -36,18 +37,14 @@ func (c *call) readyz() error {
 		err = ctx.Err()
 	}
 	if err != nil && !redis.HasErrorPrefix(err, "NOPERM") { // then it answers
-		return c.say(http.StatusServiceUnavailable, "Redis does not answer: "+plain(err))
+		return say(c, http.StatusServiceUnavailable, "Redis does not answer: "+problem.Plain(err))
 	}
-	return c.say(http.StatusOK, "ok")
+	return say(c, http.StatusOK, "ok")
 }
 
 // say answers a probe.
-func (c *call) say(status int, text string) error {
-	c.begun = true
-	h := c.w.Header()
-	h.Set("Content-Type", "text/plain; charset=utf-8")
-	h.Set("Cache-Control", "no-store")
-	c.w.WriteHeader(status)
+func say(c *call, status int, text string) error {
+	c.begin("text/plain; charset=utf-8", status)
 	_, err := io.WriteString(c.w, text+"\n")
 	return err
 }

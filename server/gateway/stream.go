@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/server/gateway/internal/problem"
+	"github.com/slotmq/go-rmq/server/gateway/internal/request"
 )
 
 // stream is an answer of many lines, each a JSON object. It has begun, so what goes wrong is said in its last line.
@@ -20,7 +22,7 @@ func (c *call) wantsStream() bool {
 	for _, accept := range c.r.Header.Values("Accept") {
 		for one := range strings.SplitSeq(accept, ",") {
 			kind, _, _ := strings.Cut(one, ";")
-			if strings.EqualFold(strings.TrimSpace(kind), streamType) {
+			if strings.EqualFold(strings.TrimSpace(kind), request.Stream) {
 				return true
 			}
 		}
@@ -30,19 +32,29 @@ func (c *call) wantsStream() bool {
 
 // stream begins such an answer.
 func (c *call) stream() *stream {
-	c.begun = true
-	h := c.w.Header()
-	h.Set("Content-Type", streamType)
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no") // a proxy is not to collect it
-	begin(c.w)
+	c.w.Header().Set("X-Accel-Buffering", "no") // a proxy is not to collect it until the end
+	c.begin(request.Stream, http.StatusOK)
+	_ = http.NewResponseController(c.w).SetWriteDeadline(time.Time{}) // its first part may be long in coming
 	return &stream{call: c}
 }
 
-// begin writes the head of an answer whose first part may be long in coming.
-func begin(w http.ResponseWriter) {
-	w.WriteHeader(http.StatusOK)
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
+// work does something that takes a while: in one answer, or in lines that tell of it meanwhile. What do returns are the last line,
+// which says whether all is done, and what was done by then, where its error does not say so.
+func (c *call) work(do func(tell func(line any)) (last func(done bool) any, far string, err error)) error {
+	if c.wantsStream() {
+		s := c.stream()
+		last, _, err := do(func(line any) { s.line(line, true) })
+		s.line(last(err == nil), true)
+		return s.end(c.undone(err), nil)
+	}
+	last, far, err := do(func(any) {})
+	switch {
+	case err == nil:
+		return c.answer(http.StatusOK, last(true))
+	case far == "":
+		return err
+	}
+	return c.soFar(err, far)
 }
 
 // line writes a line. With flush it goes out at once.
@@ -60,7 +72,7 @@ func (s *stream) line(v any, flush bool) bool {
 func (s *stream) end(err error, missing []wire.Missing) error {
 	switch {
 	case err != nil:
-		s.line(map[string]*problem{"problem": s.problem(err).full()}, true)
+		s.line(map[string]*problem.Problem{"problem": s.problem(err).Full()}, true)
 		return err
 	case missing != nil:
 		s.line(map[string][]wire.Missing{"missing": missing}, true)

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -12,14 +11,15 @@ import (
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/poll"
+	"github.com/slotmq/go-rmq/server/gateway/internal/problem"
+	"github.com/slotmq/go-rmq/server/gateway/internal/request"
 )
 
-// taking is what POST /v1/take is asked.
-type taking struct {
-	Topics []string `json:"topics"`
-	Most   *int     `json:"most"`
-	TTR    string   `json:"ttr"`
-	Wait   string   `json:"wait"`
+// takes are the batches that are given out.
+type takes struct {
+	poller  *poll.Poller
+	metrics *Metrics
+	waiting chan struct{} // has a place for each take that may wait
 }
 
 // taken is a batch as it is given out.
@@ -47,15 +47,8 @@ type takenMessage struct {
 }
 
 // take gives out a batch, or says 204 if nothing came.
-func (c *call) take() error {
-	var asked taking
-	if err := c.read(&asked); err != nil {
-		return err
-	}
-	if len(asked.Topics) == 0 {
-		return invalid("topics", "missing", fmt.Sprintf("1 to %d names of topics", poll.MostTopics))
-	}
-	o, err := asked.options()
+func (t *takes) take(c *call, asked request.Take) error {
+	o, err := asked.Options()
 	if err != nil {
 		return err
 	}
@@ -66,16 +59,16 @@ func (c *call) take() error {
 	}
 	if o.Wait > 0 {
 		select {
-		case c.waiting <- struct{}{}:
-			defer func() { <-c.waiting }()
+		case t.waiting <- struct{}{}:
+			defer func() { <-t.waiting }()
 		default:
-			return tooMany(unavailableFor, fmt.Sprintf("%d requests wait for messages already, as many as may; start rmqd serve with a larger --max-waiting, or more of them", c.cfg.MaxWaiting))
+			return problem.NotNow("too-many", problem.Soon, "%d requests wait for messages already, as many as may; start rmqd serve with a larger --max-waiting, or more of them", c.cfg.MaxWaiting)
 		}
 	}
 	ctx, cancel := context.WithCancel(c.ctx())
 	defer cancel()
 	defer context.AfterFunc(c.closing, cancel)()
-	held, err := c.poller.Take(ctx, asked.Topics, o)
+	held, err := t.poller.Take(ctx, asked.Topics, o)
 	switch {
 	case err != nil:
 		return err
@@ -84,42 +77,23 @@ func (c *call) take() error {
 		c.w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	c.gaveOut(held)
+	t.gaveOut(c, held)
 	if err := c.answer(http.StatusOK, takenOf(held)); err != nil {
-		c.giveBack(held)
+		t.giveBack(c, held)
 	}
 	return nil
 }
 
-// options are how to take. What is given counts, also where it is 0.
-func (asked *taking) options() (o poll.Take, err error) {
-	if err := spans(field{"ttr", asked.TTR, &o.TTR}, field{"wait", asked.Wait, &o.Wait}); err != nil {
-		return o, err
-	}
-	if asked.Most != nil {
-		o.Most = *asked.Most
-	}
-	switch {
-	case asked.TTR != "" && o.TTR == 0:
-		return o, invalid("ttr", asked.TTR, "from 1s to 12h")
-	case asked.Most != nil && o.Most == 0:
-		return o, invalid("most", "0", "1 to 256")
-	case o.Wait > maxWait:
-		return o, invalid("wait", asked.Wait, "at most 60s")
-	}
-	return o, nil
-}
-
 // gaveOut counts a batch that is about to be answered.
-func (c *call) gaveOut(h *poll.Held) {
-	c.metrics.given(h.Receipt, h.Until)
-	c.metrics.count(luascripts.Qualify(c.cfg.Namespace, h.Topic.Name), message.Taken, len(h.Messages))
+func (t *takes) gaveOut(c *call, h *poll.Held) {
+	t.metrics.given(h.Receipt, h.Until)
+	t.metrics.count(luascripts.Qualify(c.cfg.Namespace, h.Topic.Name), message.Taken, len(h.Messages))
 }
 
 // giveBack gives back a batch that could not be written to who asked for it.
-func (c *call) giveBack(h *poll.Held) {
-	c.metrics.given(h.Receipt, time.Time{})
-	if _, err := c.poller.Finish(context.WithoutCancel(c.ctx()), h.Receipt, poll.NotStarted()); err != nil {
+func (t *takes) giveBack(c *call, h *poll.Held) {
+	t.metrics.given(h.Receipt, time.Time{})
+	if _, err := t.poller.Finish(context.WithoutCancel(c.ctx()), h.Receipt, poll.NotStarted()); err != nil {
 		c.log.Warn("a batch that was not received comes again when its time to run is over", zap.String("topic", h.Topic.Name), zap.Int("slot", h.Slot), zap.Error(err))
 	}
 }
@@ -135,4 +109,116 @@ func takenOf(h *poll.Held) taken {
 		}
 	}
 	return t
+}
+
+// counted is what POST /v1/finish and /v1/fail answer.
+type counted struct {
+	Counted bool `json:"counted"` // false: it had been finished before, or the time to run was over
+}
+
+func (t *takes) finish(c *call, asked request.Finish) error {
+	verdicts, said, err := asked.Verdicts()
+	return t.end(c, asked.Receipt, verdicts, said, err)
+}
+
+func (t *takes) fail(c *call) error {
+	asked := request.Fail{Verdict: request.Verdict{Outcome: request.Failed}}
+	if err := c.read(&asked); err != nil {
+		return err
+	}
+	verdicts, said, err := asked.Verdicts()
+	return t.end(c, asked.Receipt, verdicts, said, err)
+}
+
+// end answers what becomes of a batch, where err says that the verdicts could not be read.
+func (t *takes) end(c *call, receipt string, verdicts []poll.Verdict, said request.Outcomes, err error) error {
+	if err == nil {
+		err = mayFinish(c, receipt)
+	}
+	if err != nil {
+		return err
+	}
+	did, err := t.finished(c, receipt, said, verdicts...)
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, counted{did})
+}
+
+// finished says what became of a batch, and reports whether that counts.
+func (t *takes) finished(c *call, receipt string, said request.Outcomes, verdicts ...poll.Verdict) (bool, error) {
+	ctx, cancel := context.WithTimeout(c.ctx(), c.answerWithin)
+	defer cancel()
+	did, err := t.poller.Finish(ctx, receipt, verdicts...)
+	if err != nil {
+		return false, err
+	}
+	t.metrics.given(receipt, time.Time{})
+	if did {
+		t.settled(c, receipt, said)
+	}
+	return did, nil
+}
+
+// mayFinish is an error unless the receipt is one, of a topic of which who asks may take.
+func mayFinish(c *call, receipt string) error {
+	if receipt == "" {
+		return problem.Invalid("receipt", "missing", "the receipt of a take, whole and unchanged")
+	}
+	topic, err := poll.TopicOf(receipt)
+	if err != nil {
+		return err
+	}
+	return c.may(topic)
+}
+
+// whatBecame is what the outcomes are called in metrics.
+var whatBecame = map[string]message.What{
+	"": message.Done, request.Failed: message.Failed, request.Dead: message.Died, request.Later: message.Snoozed, request.NotStarted: message.HandedBack,
+}
+
+// settled counts what became of a batch. That is done here, and not by an observer of the poller: to tell that one what became of
+// each message, every finish would have to read the contents of its batch.
+func (t *takes) settled(c *call, receipt string, said request.Outcomes) {
+	name, err := poll.TopicOf(receipt)
+	left, err2 := poll.SizeOf(receipt)
+	if err != nil || err2 != nil {
+		return // it was finished, so it is one
+	}
+	topic := luascripts.Qualify(c.cfg.Namespace, name)
+	for outcome, n := range said.Of {
+		t.metrics.count(topic, whatBecame[outcome], n)
+		left -= n
+	}
+	t.metrics.count(topic, whatBecame[said.Rest], left)
+}
+
+// extending is what POST /v1/extend is asked.
+type extending struct {
+	Receipt string `json:"receipt"`
+}
+
+// extended is what it answers.
+type extended struct {
+	Held      bool         `json:"held"` // false: stop working on it
+	Until     wire.Stamp   `json:"until,omitzero"`
+	Cancelled []wire.Shown `json:"cancelled,omitempty"`
+}
+
+func (t *takes) extend(c *call, asked extending) error {
+	if err := mayFinish(c, asked.Receipt); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.ctx(), c.answerWithin)
+	defer cancel()
+	x, err := t.poller.Extend(ctx, asked.Receipt)
+	if err != nil {
+		return err
+	}
+	t.metrics.given(asked.Receipt, x.Until) // the zero time if it is not held
+	answer := extended{Held: x.Held, Until: wire.At(x.Until)}
+	for _, content := range x.Cancelled {
+		answer.Cancelled = append(answer.Cancelled, wire.Show(content, false))
+	}
+	return c.answer(http.StatusOK, answer)
 }

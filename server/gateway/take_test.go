@@ -18,6 +18,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/server/gateway/internal/request"
 )
 
 var orders = message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 4}
@@ -113,7 +114,7 @@ func TestTakerGoesAway(t *testing.T) {
 	gone, cancel := context.WithCancel(ctx)
 	req, err := http.NewRequestWithContext(gone, "POST", s.url+"/v1/take", strings.NewReader(`{"topics":["orders"],"wait":"60s","ttr":"12h"}`))
 	must.Do(t, err)
-	req.Header.Set("Content-Type", jsonType)
+	req.Header.Set("Content-Type", request.JSON)
 	ended := make(chan error)
 	go func() {
 		res, err := http.DefaultClient.Do(req)
@@ -122,7 +123,7 @@ func TestTakerGoesAway(t *testing.T) {
 		}
 		ended <- err
 	}()
-	await.True(t, "the call waits", func() bool { return len(s.waiting) == 1 })
+	await.True(t, "the call waits", func() bool { return len(s.takes.waiting) == 1 })
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
@@ -152,7 +153,7 @@ func TestTakenByTheDeaf(t *testing.T) {
 	s := newSite(t)
 	s.send(orders, message.Priority{Content: "order 1", Priority: 500})
 	taking := httptest.NewRequest("POST", "/v1/take", strings.NewReader(`{"topics":["orders"],"wait":"20s","ttr":"12h"}`))
-	taking.Header.Set("Content-Type", jsonType)
+	taking.Header.Set("Content-Type", request.JSON)
 	answer := httptest.NewRecorder()
 	s.ServeHTTP(deaf{answer}, taking)
 	if answer.Code != http.StatusOK {
