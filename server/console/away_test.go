@@ -18,6 +18,7 @@ import (
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
+	"github.com/slotmq/go-rmq/server/console/internal/jobs"
 	"github.com/slotmq/go-rmq/slots"
 )
 
@@ -143,7 +144,7 @@ func TestCloseWaitsForStreams(t *testing.T) {
 	if status, text := get(t, at+"live?page="); status != 503 || !strings.Contains(text, "being closed") {
 		t.Error(status, text)
 	}
-	if _, err := (&visit{Console: c, ctx: context.Background()}).begin(&job{ID: newKey()}, nil); err != errClosing {
+	if err := begin(&visit{Console: c, ctx: context.Background()}, &jobs.Job{ID: jobs.NewKey()}, nil); err != errClosing {
 		t.Errorf("a job behind Close: %v", err)
 	}
 }

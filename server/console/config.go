@@ -47,10 +47,3 @@ type Config struct {
 	// Logger gets a line for each change that people make. Defaults to none.
 	Logger *zap.Logger
 }
-
-func (c Config) withDefaults() Config {
-	if c.Logger == nil {
-		c.Logger = zap.NewNop()
-	}
-	return c
-}

@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"net/http"
 	"strings"
@@ -13,7 +12,14 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/server/console/internal/census"
+	"github.com/slotmq/go-rmq/server/console/internal/collector"
+	"github.com/slotmq/go-rmq/server/console/internal/contents"
+	"github.com/slotmq/go-rmq/server/console/internal/jobs"
+	"github.com/slotmq/go-rmq/server/console/internal/pages"
+	"github.com/slotmq/go-rmq/server/console/internal/problem"
 	"github.com/slotmq/go-rmq/server/internal/sessions"
+	"github.com/slotmq/go-rmq/server/tokens"
 )
 
 // Console is an http.Handler.
@@ -21,10 +27,11 @@ type Console struct {
 	cfg       Config
 	log       *zap.Logger
 	inspector *inspector.Inspector
-	collector *collector
-	census    *census
-	past      *past
-	jobs      *jobs
+	contents  contents.Contents
+	collector *collector.Collector
+	census    *census.Census
+	past      *census.Past
+	jobs      *jobs.Jobs
 	sessions  *sessions.Sessions
 	pages     map[string]*page
 	streams   chan struct{} // has a place for each that may be open
@@ -33,7 +40,6 @@ type Console struct {
 
 	answerWithin time.Duration
 	countWithin  time.Duration
-	key          []byte // of digests
 
 	closing context.Context // ends with Close
 	cancel  context.CancelFunc
@@ -49,7 +55,9 @@ const (
 
 // New returns a console, which begins to look at Redis by itself. Close it when you do not need it any more.
 func New(cfg Config) (*Console, error) {
-	cfg = cfg.withDefaults()
+	if cfg.Logger == nil {
+		cfg.Logger = zap.NewNop()
+	}
 	var journal message.Journal // not a pointer in an interface that is not nil
 	if cfg.Journal != nil {
 		journal = cfg.Journal
@@ -58,15 +66,14 @@ func New(cfg Config) (*Console, error) {
 	if err != nil {
 		return nil, fmt.Errorf("new console: %w", err)
 	}
-	c := &Console{cfg: cfg, log: cfg.Logger, inspector: i, collector: newCollector(newProcessors(cfg.Redis).meter), census: newCensus(), past: newPast(), jobs: newJobs(), sessions: sessions.New(),
-		streams: make(chan struct{}, mostStreams), asking: make(chan struct{}, mostAsking), exporting: make(chan struct{}, mostAsking), answerWithin: answerWithin, countWithin: answerWithin * 2 / 3,
-		key: []byte(rand.Text())}
-	c.pages = c.allPages()
-	c.closing, c.cancel = context.WithCancel(context.Background())
-	c.collector.closing = c.closing
-	c.collector.keep(topicsSubject, pastStep, c.readTopics)
-	c.collector.keep(doctorSubject, doctorEvery, c.readDoctor)
-	c.running.Go(func() { c.collector.run(c.closing) })
+	closing, cancel := context.WithCancel(context.Background())
+	c := &Console{cfg: cfg, log: cfg.Logger, inspector: i, contents: contents.New(cfg.HideContents), collector: collector.New(cfg.Redis, closing), census: census.New(), past: census.NewPast(),
+		sessions: sessions.New(), pages: allPages(), streams: make(chan struct{}, mostStreams), asking: make(chan struct{}, mostAsking), exporting: make(chan struct{}, mostAsking),
+		answerWithin: answerWithin, countWithin: answerWithin * 2 / 3, closing: closing, cancel: cancel}
+	c.jobs = jobs.New(closing, c.hold, c.running.Done, c.collector.Tell)
+	c.collector.Keep(topicsSubject, census.Step, c.readTopics)
+	c.collector.Keep(doctorSubject, doctorEvery, c.readDoctor)
+	c.running.Go(c.collector.Run)
 	return c, nil
 }
 
@@ -80,7 +87,7 @@ func (c *Console) Close() {
 }
 
 // errClosing is the answer behind Close.
-var errClosing = &problem{http.StatusServiceUnavailable, "This console is being closed."}
+var errClosing = problem.New(http.StatusServiceUnavailable, "This console is being closed.")
 
 // hold has Close wait until running.Done is called. Behind Close it is an error.
 func (c *Console) hold() error {
@@ -98,13 +105,16 @@ var browsers http.CrossOriginProtection
 
 // ServeHTTP answers a request. Only what follows the last / of its path counts.
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	guard(w.Header())
+	pages.Guard(w.Header())
 	name := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
-	if file, is := static[name]; is {
-		file.serve(w, r)
+	if file, is := pages.Static[name]; is {
+		file.ServeHTTP(w, r)
 		return
 	}
-	v := &visit{Console: c, w: w, r: r, name: name}
+	v := &visit{Console: c, asker: asker{mayDo: c.cfg.Act}, w: w, r: r, name: name}
+	if c.cfg.Tokens == nil {
+		v.holder = tokens.Anyone
+	}
 	ctx, cancel := context.WithTimeout(r.Context(), c.answerWithin)
 	defer cancel()
 	v.ctx = ctx
@@ -115,31 +125,22 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serve finds out who asks, and then which page answers.
 func (v *visit) serve() error {
-	if v.r.Method != http.MethodGet && v.r.Method != http.MethodHead {
-		if v.r.Method != http.MethodPost {
-			v.w.Header().Set("Allow", "GET, HEAD, POST")
-			return &problem{http.StatusMethodNotAllowed, "Only GET, HEAD and POST are allowed here."}
-		}
-		if browsers.Check(v.r) != nil {
-			return &problem{http.StatusForbidden, "This form was sent by a page of another site. Open the console itself, and try again."}
-		}
-		v.r.Body = http.MaxBytesReader(v.w, v.r.Body, mostForm)
-	}
 	if err := v.readable(); err != nil {
 		return err
 	}
 	if err := v.admit(); err != nil || v.answered {
 		return err
 	}
-	if v.name == "live" {
-		return v.stream()
-	}
-	if v.name == "export" && v.r.Method != http.MethodPost {
-		return v.export()
+	posted := v.r.Method == http.MethodPost
+	switch {
+	case v.name == "live":
+		return stream(v)
+	case v.name == "export" && !posted:
+		return export(v)
 	}
 	p := v.pages[v.name]
-	if p == nil || p.load == nil && v.r.Method != http.MethodPost {
-		return &problem{http.StatusNotFound, "There is no such page here."}
+	if p == nil || p.load == nil && !posted {
+		return problem.Missing("There is no such page here.")
 	}
 	v.page = p
 	if p.asks || v.param("done") != "" {
@@ -148,17 +149,22 @@ func (v *visit) serve() error {
 		}
 		defer func() { <-v.asking }()
 	}
-	if v.r.Method == http.MethodPost {
-		if p.post == nil {
-			return &problem{http.StatusMethodNotAllowed, "There is nothing to change on this page."}
-		}
-		if p.acts {
-			if err := v.mayAct(v.param("topic")); err != nil {
-				return err
-			}
-			defer v.collector.act()
-		}
-		return p.post(v)
+	if posted {
+		return v.change(p)
 	}
 	return v.show(p)
+}
+
+// change does what a form asks for.
+func (v *visit) change(p *page) error {
+	if p.post == nil {
+		return problem.New(http.StatusMethodNotAllowed, "There is nothing to change on this page.")
+	}
+	if p.acts {
+		if err := v.mayAct(v.param("topic")); err != nil {
+			return err
+		}
+		defer v.collector.Act()
+	}
+	return p.post(v)
 }

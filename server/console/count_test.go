@@ -15,6 +15,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/server/console/internal/jobs"
 )
 
 // Dead messages that are too many to count in time can be requeued all the same, and are not deleted by a number that no one
@@ -66,7 +67,7 @@ func TestTooManyToCount(t *testing.T) {
 			c.countWithin *= 2
 		}
 	}
-	post("delete", url.Values{"number": {fmt.Sprint(many)}, "key": {newKey()}, "topic": {"orders"}, "reason": {"failed"}}, "They are too many to count in time")
+	post("delete", url.Values{"number": {fmt.Sprint(many)}, "key": {jobs.NewKey()}, "topic": {"orders"}, "reason": {"failed"}}, "They are too many to count in time")
 	post("requeue", fieldsIn(text), "of at least ")
 	way.Delay(0)
 	await.True(t, "all are requeued", func() bool { return s.Client(t).ZCard(ctx, k.Dead).Val() == 0 })

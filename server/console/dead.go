@@ -2,11 +2,17 @@ package console
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"net/url"
+	"net/http"
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/server/console/internal/filter"
+	"github.com/slotmq/go-rmq/server/console/internal/jobs"
+	"github.com/slotmq/go-rmq/server/console/internal/problem"
+	"github.com/slotmq/go-rmq/server/internal/audit"
 )
 
 // The page of the dead: why are they, first; then the latest of them.
@@ -18,13 +24,13 @@ const mostListed = 50
 type deadPage struct {
 	At      time.Time
 	Topic   string
-	Filter  filter
+	Filter  filter.Filter
 	Count   int
 	Reasons []reasonRow
 	Wrong   string // what is wrong with the filter
 	Partly  string // why not all were grouped
 	List    []deadRow
-	Jobs    []*job
+	Jobs    []*jobs.Job
 	Export  string // the address of the list as a file
 }
 
@@ -42,78 +48,74 @@ type deadRow struct {
 	Shown, Link, Pick string
 }
 
-// reasons reads why messages are dead; partly says why not all of them were read. It is not kept for others: filters are of
-// all kinds, and the messages may be long.
-func (v *visit) reasons(f filter) (all []inspector.Reason, partly, err error) {
-	q, err := f.query(v.ctx, v.Console)
-	if err != nil {
-		return nil, nil, err
-	}
-	within, cancel := context.WithTimeout(v.ctx, v.answerWithin*2/3)
-	defer cancel()
-	if all, err = v.inspector.DeadReasons(within, f.Topic, q); len(all) > 0 {
-		return all, err, nil
-	}
-	return nil, nil, err
-}
-
-func (v *visit) loadDead() (any, error) {
-	f := v.filter()
-	p := &deadPage{Topic: f.Topic, Filter: f, Export: "export?" + f.values().Encode(), Jobs: v.jobsOf(f.Topic)}
-	q, err := f.query(v.ctx, v.Console)
-	if mistake(err) && !errors.Is(err, errGuess) {
+func loadDead(v *visit) (any, error) {
+	f := filter.Of(v.values())
+	p := &deadPage{Topic: f.Topic, Filter: f, Export: "export?" + f.Values().Encode(), Jobs: jobsOf(v, f.Topic)}
+	q, err := f.Query(v.ctx, v.cfg.Redis, v.contents)
+	if problem.Mistake(err) && !errors.Is(err, problem.Guess) {
 		p.Wrong = v.say(err)
 		return p, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	all := f
-	all.Group, all.Grouped, all.Picks = "", false, nil
-	reasons, partly, err := v.reasons(all)
-	if err != nil {
+	if err := p.group(v); err != nil {
 		return nil, err
 	}
-	p.At = time.Now()
-	if partly != nil {
-		p.Partly = sentence(partly)
-	}
-	for _, r := range reasons {
-		example := v.shown(r.Latest.Content)
-		if r.Cut && v.cfg.HideContents { // its length and code would be those of its beginning
-			example = "a long one"
-		}
-		row := reasonRow{Reason: r, Chosen: f.Grouped && r.Text == f.Group && !r.Rest, Example: example}
-		if !r.Rest {
-			one := all
-			one.Group, one.Grouped = r.Text, true
-			row.Link = "dead?" + one.values().Encode()
-		}
-		p.Reasons = append(p.Reasons, row)
-		if !f.Grouped || row.Chosen {
-			p.Count += r.Count
-		}
-	}
 	q.Newest, q.Limit = true, mostListed
-	var partial *inspector.PartialError
 	for e, err := range v.inspector.Dead(v.ctx, f.Topic, q) {
-		if errors.As(err, &partial) {
-			p.Partly = sentence(err)
+		if err != nil {
+			if p.Partly, err = incomplete(err); err != nil {
+				return nil, err
+			}
 			break
 		}
-		if err != nil {
-			return nil, err
-		}
-		p.List = append(p.List, deadRow{e, v.shown(e.Content), v.linkOf(f.Topic, e), v.pickOf(e)})
+		p.List = append(p.List, deadRow{e, v.contents.Shown(e.Content), v.contents.Link(f.Topic, e), v.contents.Pick(e)})
 	}
 	p.Count = max(p.Count, len(p.List))
 	return p, nil
 }
 
+// group reads why messages are dead, whichever reason was chosen. It is not kept for others: filters are of all kinds, and the
+// messages may be long.
+func (p *deadPage) group(v *visit) error {
+	all := p.Filter
+	all.Group, all.Grouped, all.Picks = "", false, nil
+	q, err := all.Query(v.ctx, v.cfg.Redis, v.contents)
+	if err != nil {
+		return err
+	}
+	within, cancel := context.WithTimeout(v.ctx, v.answerWithin*2/3)
+	defer cancel()
+	reasons, err := v.inspector.DeadReasons(within, all.Topic, q)
+	if err != nil && len(reasons) == 0 {
+		return err
+	}
+	if p.At = time.Now(); err != nil {
+		p.Partly = problem.Sentence(err)
+	}
+	for _, r := range reasons {
+		row := reasonRow{Reason: r, Chosen: p.Filter.Grouped && r.Text == p.Filter.Group && !r.Rest, Example: v.contents.Shown(r.Latest.Content)}
+		if r.Cut && v.contents.Hidden { // its length and code would be those of its beginning
+			row.Example = "a long one"
+		}
+		if !r.Rest {
+			one := all
+			one.Group, one.Grouped = r.Text, true
+			row.Link = "dead?" + one.Values().Encode()
+		}
+		p.Reasons = append(p.Reasons, row)
+		if !p.Filter.Grouped || row.Chosen {
+			p.Count += r.Count
+		}
+	}
+	return nil
+}
+
 // askPage is what stands before a requeue or a deletion.
 type askPage struct {
 	Topic    string
-	Filter   filter
+	Filter   filter.Filter
 	Words    []string
 	Count    int
 	Least    bool   // there are more: they could not all be counted in time
@@ -125,29 +127,29 @@ type askPage struct {
 	Back     string
 }
 
-func (v *visit) ask() (*askPage, error) {
-	f := v.filter()
-	if err := f.until(v.ctx, v.Console); err != nil {
+func ask(v *visit) (*askPage, error) {
+	f := filter.Of(v.values())
+	if err := f.Until(v.ctx, v.cfg.Redis); err != nil {
 		return nil, err
 	}
 	t, err := v.inspector.Topic(v.ctx, f.Topic)
 	if err != nil {
 		return nil, err
 	}
-	q, err := f.query(v.ctx, v.Console)
+	q, err := f.Query(v.ctx, v.cfg.Redis, v.contents)
 	if err != nil {
 		return nil, err
 	}
 	back := f
 	back.Before, back.After, back.Picks = "", "", nil
-	p := &askPage{Topic: f.Topic, Filter: f, Words: f.Words(), Key: newKey(), Timed: t.Kind.Timed(), Rate: "100/s", Back: "dead?" + back.values().Encode()}
-	p.Count, p.Least, err = v.countDead(f.Topic, q)
+	p := &askPage{Topic: f.Topic, Filter: f, Words: f.Words(), Key: jobs.NewKey(), Timed: t.Kind.Timed(), Rate: "100/s", Back: "dead?" + back.Values().Encode()}
+	p.Count, p.Least, err = countDead(v, f.Topic, q)
 	return p, err
 }
 
 // countDead counts dead messages. To choose by an error or a content all of them are read, which may take longer than people
 // wait: then there are at least so many.
-func (v *visit) countDead(topic string, q inspector.DeadQuery) (n int, least bool, err error) {
+func countDead(v *visit, topic string, q inspector.DeadQuery) (n int, least bool, err error) {
 	within, cancel := context.WithTimeout(v.ctx, v.countWithin)
 	defer cancel()
 	n, err = v.inspector.DeadCount(within, topic, q)
@@ -157,10 +159,65 @@ func (v *visit) countDead(topic string, q inspector.DeadQuery) (n int, least boo
 	return n, false, err
 }
 
-func (v *visit) loadRequeue() (any, error) { return v.ask() }
-func (v *visit) loadDelete() (any, error)  { return v.ask() }
+func loadAsk(v *visit) (any, error) { return ask(v) }
 
-// toJob leads to the page of a job.
-func (v *visit) toJob(j *job) error {
-	return v.goTo("job", url.Values{"topic": {j.Topic}, "id": {j.ID}})
+// export writes the dead messages that a filter chooses, a line of JSON for each, as rmq dead export does.
+func export(v *visit) error {
+	if v.contents.Hidden {
+		return problem.Forbidden("This console hides contents, which an export would have.")
+	}
+	f := filter.Of(v.values())
+	q, err := f.Query(v.ctx, v.cfg.Redis, v.contents)
+	if err != nil {
+		return err
+	}
+	if _, err := v.inspector.Topic(v.ctx, f.Topic); err != nil {
+		return err
+	}
+	if v.r.Method == http.MethodHead {
+		exportHead(v)
+		return nil
+	}
+	if err := v.enter(v.exporting); err != nil {
+		return err
+	}
+	defer func() { <-v.exporting }()
+	q.Complete = true
+	out := json.NewEncoder(v.w)
+	out.SetEscapeHTML(false)
+	begun := false
+	to := http.NewResponseController(v.w)
+	n := 0
+	note := func(result string, err error) {
+		v.note(audit.Deed{What: "export", Topic: f.Topic, Count: n, Filter: f.Words(), Result: result}, err)
+	}
+	for e, err := range v.inspector.Dead(v.r.Context(), f.Topic, q) {
+		if err != nil {
+			note("", err)
+			if !begun {
+				return err
+			}
+			panic(http.ErrAbortHandler) // a browser must see that the file is not whole
+		}
+		if !begun {
+			begun = true
+			exportHead(v)
+		}
+		_ = to.SetWriteDeadline(time.Now().Add(writeWithin))
+		if out.Encode(wire.DeadOf(e, false)) != nil {
+			note("who asked has gone", nil)
+			return nil
+		}
+		n++
+	}
+	if !begun {
+		exportHead(v)
+	}
+	note("", nil)
+	return nil
+}
+
+func exportHead(v *visit) {
+	v.w.Header().Set("Content-Type", "application/jsonl; charset=utf-8")
+	v.w.Header().Set("Content-Disposition", `attachment; filename="dead.jsonl"`)
 }

@@ -3,10 +3,10 @@ package console
 import (
 	"context"
 	"errors"
-	"net/http"
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/server/console/internal/problem"
 )
 
 // doctorEvery is how often the servers are looked at if no one does.
@@ -38,9 +38,9 @@ type doctorPage struct {
 	Fails, Warns int
 }
 
-func (v *visit) loadDoctor() (any, error) {
+func loadDoctor(v *visit) (any, error) {
 	if !v.looksAtAll() {
-		return nil, &problem{http.StatusForbidden, "The doctor needs a token with the right \"look\" at all topics (*): its checks are about servers, and not about single topics."}
+		return nil, problem.Forbidden("The doctor needs a token with the right \"look\" at all topics (*): its checks are about servers, and not about single topics.")
 	}
 	checks, at, err := of[[]inspector.Check](v, doctorSubject, v.readDoctor)
 	if err != nil {

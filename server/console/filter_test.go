@@ -12,6 +12,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/server/console/internal/jobs"
 )
 
 var hidden = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)"`)
@@ -87,7 +88,7 @@ func TestTornForms(t *testing.T) {
 	at, s := open(t, func(c *Config) { c.Act = true })
 	k := luascripts.KeysOf("orders", 1)
 	must.Do(t, s.Client(t).ZAdd(ctx, k.Dead, z("m", time.Now())).Err())
-	res, err := http.Post(at+"requeue", "application/x-www-form-urlencoded", strings.NewReader("topic=orders&reason=100%&key="+newKey()+"&priority=50"))
+	res, err := http.Post(at+"requeue", "application/x-www-form-urlencoded", strings.NewReader("topic=orders&reason=100%&key="+jobs.NewKey()+"&priority=50"))
 	must.Do(t, err)
 	if text := textOf(t, res.Body); res.StatusCode != 422 || !strings.Contains(text, "The form is incomplete") {
 		t.Error(res.Status, text)
@@ -113,7 +114,7 @@ func TestMistakesKeepTheForm(t *testing.T) {
 	t.Parallel()
 	at, s := open(t, func(c *Config) { c.Act = true })
 	must.Do(t, s.Client(t).ZAdd(ctx, luascripts.KeysOf("orders", 1).Dead, z("m", time.Now()), z("n", time.Now())).Err())
-	res, err := http.PostForm(at+"requeue", url.Values{"topic": {"orders"}, "reason": {""}, "rate": {"quick"}, "priority": {"3"}, "key": {newKey()}})
+	res, err := http.PostForm(at+"requeue", url.Values{"topic": {"orders"}, "reason": {""}, "rate": {"quick"}, "priority": {"3"}, "key": {jobs.NewKey()}})
 	must.Do(t, err)
 	if text := textOf(t, res.Body); !strings.Contains(text, "Requeue 2 dead messages?") || !strings.Contains(text, "A rate is written as") || !strings.Contains(text, `value="quick"`) || !strings.Contains(text, `value="3"`) {
 		t.Error(text)

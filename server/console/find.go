@@ -46,38 +46,45 @@ type search struct {
 
 // loadFind looks for a message whose whole content is given: if there is one, its page is shown. If there is none, it
 // looks for messages whose contents have that as a part.
-func (v *visit) loadFind() (any, error) {
-	text, err := v.content()
+func loadFind(v *visit) (any, error) {
+	text, err := content(v)
 	if err != nil {
 		return nil, err
 	}
-	s := &search{visit: v, text: text, fits: partly(text), page: findPage{Text: v.shown(text)}}
+	s := &search{visit: v, text: text, fits: partly(text), page: findPage{Text: v.contents.Shown(text)}}
 	var cancel context.CancelFunc
 	s.ctx, cancel = context.WithTimeout(v.ctx, v.answerWithin*2/3)
 	defer cancel()
 	if err := s.choose(); err != nil {
 		return nil, err
 	}
-	err = s.whole()
-	if err == nil && len(s.page.Rows) == 0 && v.cfg.Journal != nil && !v.cfg.HideContents {
-		err = s.remembered()
-	}
-	if err == nil && len(s.page.Rows) == 0 && !v.cfg.HideContents { // who may not see contents may not guess them either
-		s.page.Part = true
-		err = s.part()
-	}
-	if err != nil && (s.ctx.Err() == nil || v.ctx.Err() != nil) {
+	if err := s.run(); err != nil && (s.ctx.Err() == nil || v.ctx.Err() != nil) {
 		return nil, err
-	}
-	if err != nil {
+	} else if err != nil {
 		s.leftOut("some topics: the search ran out of time. Open a topic, and search there")
 	}
-	s.leftOut(s.visit.missed(&overview{missed: s.failed.Failures})...)
+	s.leftOut(missedOf(v, &overview{missed: s.failed.Failures})...)
 	if len(s.page.Rows) == 1 && !s.page.Part {
 		v.answered = true
 		return nil, v.redirect(s.page.Rows[0].Link)
 	}
 	return &s.page, nil
+}
+
+// run looks in one way after the other, until something is found. Who may not see contents may not guess them either.
+func (s *search) run() error {
+	err := s.whole()
+	if s.contents.Hidden {
+		return err
+	}
+	if err == nil && len(s.page.Rows) == 0 && s.cfg.Journal != nil {
+		err = s.remembered()
+	}
+	if err == nil && len(s.page.Rows) == 0 {
+		s.page.Part = true
+		err = s.part()
+	}
+	return err
 }
 
 func (s *search) leftOut(lines ...string) { s.page.Missed = append(s.page.Missed, lines...) }
@@ -107,7 +114,7 @@ func (s *search) choose() error {
 // found adds a row, unless there are enough.
 func (s *search) found(topic, state string, e inspector.Entry) {
 	if s.page.More = len(s.page.Rows) == mostFound; !s.page.More {
-		s.page.Rows = append(s.page.Rows, foundRow{topic, s.shown(e.Content), s.linkOf(topic, e), state})
+		s.page.Rows = append(s.page.Rows, foundRow{topic, s.contents.Shown(e.Content), s.contents.Link(topic, e), state})
 	}
 }
 

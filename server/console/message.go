@@ -2,10 +2,13 @@ package console
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
@@ -13,6 +16,8 @@ import (
 	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/server/console/internal/pages"
+	"github.com/slotmq/go-rmq/server/console/internal/problem"
 	"github.com/slotmq/go-rmq/server/internal/audit"
 )
 
@@ -114,21 +119,21 @@ type chronicle struct {
 	More    int
 }
 
-func (v *visit) loadMessage() (any, error) {
+func loadMessage(v *visit) (any, error) {
 	topic := v.param("topic")
-	content, err := v.content()
+	content, err := content(v)
 	if err != nil {
 		return nil, err
 	}
-	name := "message " + topic + "\x00" + v.digest(content)
+	name := "message " + topic + "\x00" + v.contents.Digest(content)
 	d, at, err := of[*dossier](v, name, v.readMessage(topic, content))
 	if err != nil {
 		return nil, err
 	}
 	p := &messagePage{Topic: topic, Bytes: len(content), At: at, Journal: v.cfg.Journal != nil, Timed: true}
-	p.Content, p.Cut = v.whole(words.Head(content, longestWhole)), len(content) > longestWhole && !v.cfg.HideContents
-	if v.cfg.HideContents {
-		p.Content = v.shown(content)
+	p.Content, p.Cut = words.Legible(words.Head(content, longestWhole)), len(content) > longestWhole && !v.contents.Hidden
+	if v.contents.Hidden {
+		p.Content = v.contents.Shown(content)
 	}
 	e := inspector.Entry{Content: content}
 	there := map[int]bool{}
@@ -142,24 +147,24 @@ func (v *visit) loadMessage() (any, error) {
 			}
 		}
 		e.Slot, e.State, p.Timed = x.Slot, stateIn(x), x.Topic.Kind.Timed()
-		p.Places = append(p.Places, v.placeOf(style, x, d.past))
+		p.Places = append(p.Places, placeOf(v, style, x, d.past))
 	}
 	for _, r := range d.past {
 		if !there[r.in.Slot] {
 			p.Past = append(p.Past, *chronicleOf(style, r))
 		}
 	}
-	p.Fields = v.fieldsOf(e)
-	if len(d.places) == 0 && len(d.past) == 0 && !v.cfg.HideContents && len(content) <= longestNamed {
+	p.Fields = v.contents.Fields(e)
+	if len(d.places) == 0 && len(d.past) == 0 && v.contents.InAddress(content) {
 		p.Part = "find?" + url.Values{"topic": {topic}, "content": {content}}.Encode()
 	}
 	return p, nil
 }
 
-func (v *visit) placeOf(style story.Style, x inspector.Explanation, past []remembered) place {
+func placeOf(v *visit, style story.Style, x inspector.Explanation, past []remembered) place {
 	here := place{Slot: x.Slot, Lines: style.Of(x), Dead: x.Dead != nil}
 	if x.Dead != nil {
-		here.Pick = v.pickOf(*x.Dead)
+		here.Pick = v.contents.Pick(*x.Dead)
 	}
 	for _, r := range past {
 		if r.in.Slot == x.Slot {
@@ -170,7 +175,7 @@ func (v *visit) placeOf(style story.Style, x inspector.Explanation, past []remem
 }
 
 // askByForm shows the page for a content that is not to stand in an address.
-func (v *visit) askByForm() error {
+func askByForm(v *visit) error {
 	v.still = true
 	return v.show(v.page)
 }
@@ -184,20 +189,19 @@ func chronicleOf(style story.Style, r remembered) *chronicle {
 
 // style is how lines about messages are written here.
 func (c *Console) style() story.Style {
-	return story.Style{Moment: moment, Content: c.shown, Requeue: "a requeue", Hides: c.cfg.HideContents}
+	return story.Style{Moment: pages.Moment, Content: c.contents.Shown, Requeue: "a requeue", Hides: c.cfg.HideContents}
 }
 
 // doCancel takes a message back.
-func (v *visit) doCancel() error {
-	topic := v.param("topic")
-	content, err := v.content()
+func doCancel(v *visit) error {
+	content, err := content(v)
 	if err != nil {
 		return err
 	}
 	if v.param("sure") == "" {
-		return refused("To cancel the message, tick the box before the button.")
+		return problem.Refused("To cancel the message, tick the box before the button.")
 	}
-	removed, asked, err := v.inspector.Cancel(v.ctx, topic, content, "")
+	removed, asked, err := v.inspector.Cancel(v.ctx, v.param("topic"), content, "")
 	done := "cancelled"
 	switch {
 	case removed && asked:
@@ -207,47 +211,110 @@ func (v *visit) doCancel() error {
 	case !removed:
 		done = "nowhere"
 	}
-	v.note(audit.Deed{What: "cancel", Topic: topic, Count: audit.Number(removed), Which: v.shown(content), Result: done}, err)
-	if err != nil {
-		return err
-	}
-	return v.backTo(topic, content, done)
+	return backTo(v, content, done, audit.Deed{What: "cancel", Count: audit.Number(removed), Result: done}, err)
 }
 
 // doReschedule gives a message that waits another time or priority.
-func (v *visit) doReschedule() error {
-	topic := v.param("topic")
-	content, err := v.content()
+func doReschedule(v *visit) error {
+	content, err := content(v)
 	if err != nil {
 		return err
 	}
-	to, err := v.move()
+	to, err := move(v)
 	if err != nil {
 		return err
 	}
-	_, err = v.inspector.Reschedule(v.ctx, topic, content, "", to)
-	v.note(audit.Deed{What: "reschedule", Topic: topic, Count: audit.Number(err == nil), Which: v.shown(content), With: audit.Move(to)}, err)
-	if err != nil {
-		return err
-	}
-	return v.backTo(topic, content, "rescheduled")
+	_, err = v.inspector.Reschedule(v.ctx, v.param("topic"), content, "", to)
+	return backTo(v, content, "rescheduled", audit.Deed{What: "reschedule", Count: audit.Number(err == nil), With: audit.Move(to)}, err)
 }
 
 // backTo leads to the page of a message, where it says what was done.
-func (v *visit) backTo(topic, content, done string) error {
-	q := url.Values{"topic": {topic}, "done": {done}}
+func backTo(v *visit, content, done string, d audit.Deed, err error) error {
+	d.Topic, d.Which = v.param("topic"), v.contents.Shown(content)
+	page, q := "message", v.contents.Params(d.Topic, inspector.Entry{Content: content, State: inspector.State(v.param("state"))})
 	switch {
-	case v.cfg.HideContents || len(content) > longestNamed:
-		if done != "rescheduled" { // then it cannot be found by its hash
-			return v.goTo("topic", q)
-		}
-		for name, values := range v.hashParams(inspector.Entry{Content: content}) {
-			q[name] = values
-		}
+	case v.contents.InAddress(content):
+	case done == "rescheduled":
 		q.Set("slot", v.param("slot"))
-		q.Set("state", v.param("state"))
-	default:
-		q.Set("content", content)
+	default: // it cannot be found by its hash any more
+		page, q = "topic", url.Values{"topic": {d.Topic}}
 	}
-	return v.goTo("message", q)
+	q.Set("done", done)
+	return v.did(d, err, page, q)
+}
+
+// mostSearched messages of a slot are compared with a hash.
+const mostSearched = 10_000
+
+// content is the content of the message that is named.
+func content(v *visit) (string, error) {
+	if hash := v.param("hash"); hash != "" {
+		return sought(v, hash)
+	}
+	if text := v.param("base64"); text != "" {
+		content, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			return "", problem.Torn
+		}
+		return string(content), nil
+	}
+	content := v.param("content")
+	if content == "" {
+		return "", problem.Refused("Which message? Write its content, byte by byte.")
+	}
+	return content, nil
+}
+
+// sought is what searchFor has found. A stream searches once: many messages are read for it.
+func sought(v *visit, hash string) (string, error) {
+	if v.searched != nil {
+		return v.searched()
+	}
+	content, err := searchFor(v, hash)
+	var gone *problem.Problem
+	if err == nil || errors.As(err, &gone) {
+		v.searched = func() (string, error) { return content, err }
+	}
+	return content, err
+}
+
+// searchFor finds the content with a hash where its message was seen, or anywhere else in its slot.
+func searchFor(v *visit, hash string) (string, error) {
+	slot, err := strconv.Atoi(v.param("slot"))
+	if err != nil {
+		return "", problem.Refused("The address names a message by its hash, and not its slot. Begin at a list again.")
+	}
+	states := []inspector.State{inspector.State(v.param("state"))}
+	for _, s := range []inspector.State{inspector.Waiting, inspector.InFlight, inspector.Retrying, inspector.Dead} {
+		if s != states[0] {
+			states = append(states, s)
+		}
+	}
+	if !known(states[0]) {
+		states = states[1:]
+	}
+	for _, state := range states {
+		content, found, err := searchIn(v, v.param("topic"), state, slot, hash)
+		if err != nil || found {
+			return content, err
+		}
+	}
+	return "", problem.Missing("This message is not among the first " + words.Grouped(mostSearched) +
+		" of its slot. It may have been handled, cancelled or deleted.")
+}
+
+func known(s inspector.State) bool {
+	return s == inspector.Waiting || s == inspector.InFlight || s == inspector.Retrying || s == inspector.Dead
+}
+
+func searchIn(v *visit, topic string, state inspector.State, slot int, hash string) (content string, found bool, err error) {
+	for e, err := range v.inspector.Peek(v.ctx, topic, state, []int{slot}, mostSearched) {
+		if err != nil {
+			return "", false, err
+		}
+		if strings.EqualFold(v.contents.Digest(e.Content), hash) {
+			return e.Content, true, nil
+		}
+	}
+	return "", false, nil
 }

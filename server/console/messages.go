@@ -1,14 +1,13 @@
 package console
 
 import (
-	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/story"
+	"github.com/slotmq/go-rmq/server/console/internal/problem"
 )
 
 // The page of messages: what contents look like, and what comes next.
@@ -37,29 +36,22 @@ type messageRow struct {
 	Shown, Link, When string
 }
 
-func (v *visit) loadMessages() (any, error) {
-	p := &messagesPage{Topic: v.param("topic"), State: v.param("state"), Glob: strings.TrimSpace(v.param("glob")), Slots: v.param("slots"),
+func loadMessages(v *visit) (any, error) {
+	p := &messagesPage{Topic: v.param("topic"), State: v.param("state"), Glob: v.field("glob"), Slots: v.param("slots"),
 		States: []string{string(inspector.Waiting), string(inspector.InFlight), string(inspector.Retrying)}}
 	if p.State == "" {
 		p.State = string(inspector.Waiting)
 	}
 	if !slices.Contains(p.States, p.State) {
-		return nil, refused("Messages are waiting, in-flight or retrying here; the dead have a page of their own.")
+		return nil, problem.Refused("Messages are waiting, in-flight or retrying here; the dead have a page of their own.")
 	}
-	slots, err := v.slotsParam()
+	slots, err := slotsParam(v)
 	if err != nil {
 		return nil, err
 	}
-	fits := func(string) bool { return true }
-	limit := mostPeeked + 1
-	if p.Glob != "" && v.cfg.HideContents {
-		return nil, errGuess
-	}
-	if p.Glob != "" {
-		if fits, err = inspector.Glob(p.Glob); err != nil {
-			return nil, badGlob(err)
-		}
-		limit = mostCompared
+	fits, limit, err := p.fits(v)
+	if err != nil {
+		return nil, err
 	}
 	now, err := cluster.Now(v.ctx, v.cfg.Redis)
 	if err != nil && now.IsZero() { // a part of a Cluster may be away
@@ -67,13 +59,11 @@ func (v *visit) loadMessages() (any, error) {
 	}
 	seen := 0
 	for e, err := range v.inspector.Peek(v.ctx, p.Topic, inspector.State(p.State), slots, limit) {
-		var partial *inspector.PartialError
-		if errors.As(err, &partial) {
-			p.Partly = sentence(err)
-			break
-		}
 		if err != nil {
-			return nil, err
+			if p.Partly, err = incomplete(err); err != nil {
+				return nil, err
+			}
+			break
 		}
 		if seen++; !fits(e.Content) {
 			continue
@@ -82,10 +72,24 @@ func (v *visit) loadMessages() (any, error) {
 			p.Bounded = true
 			break
 		}
-		p.Rows = append(p.Rows, messageRow{e, v.shown(e.Content), v.linkOf(p.Topic, e), when(e, now)})
+		p.Rows = append(p.Rows, messageRow{e, v.contents.Shown(e.Content), v.contents.Link(p.Topic, e), when(e, now)})
 	}
 	p.Bounded = p.Bounded || seen == limit
 	return p, nil
+}
+
+// fits chooses contents, and says how many are to be read for that.
+func (p *messagesPage) fits(v *visit) (fits func(content string) bool, limit int, err error) {
+	switch {
+	case p.Glob == "":
+		return func(string) bool { return true }, mostPeeked + 1, nil
+	case v.contents.Hidden:
+		return nil, 0, problem.Guess
+	}
+	if fits, err = inspector.Glob(p.Glob); err != nil {
+		err = problem.Glob(err)
+	}
+	return fits, mostCompared, err
 }
 
 // when says when a message is handled, as far as that is known.

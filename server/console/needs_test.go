@@ -14,6 +14,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/server/console/internal/jobs"
 )
 
 // A handler that has run for longer than it may needs someone, on the first page and on that of its topic.
@@ -62,7 +63,7 @@ func TestJobsCanBeFoundAgain(t *testing.T) {
 	for n := range 5 {
 		must.Do(t, s.Client(t).ZAdd(ctx, luascripts.KeysOf("orders", n).Dead, z("m", time.Now())).Err())
 	}
-	key := newKey()
+	key := jobs.NewKey()
 	res, err := http.PostForm(at+"requeue", url.Values{"topic": {"orders"}, "rate": {"6/m"}, "priority": {"50"}, "key": {key}})
 	must.Do(t, err)
 	if text := textOf(t, res.Body); !strings.Contains(text, "Requeue 5 dead messages") || !strings.Contains(text, "<progress") {

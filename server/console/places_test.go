@@ -1,7 +1,6 @@
 package console
 
 import (
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -15,6 +14,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/server/console/internal/jobs"
 )
 
 // Few people at a time have something read for them, whatever it costs; the others wait, and are told so in the end.
@@ -62,30 +62,6 @@ func TestAskingHasPlaces(t *testing.T) {
 	}
 }
 
-// However many things people ask for, no more than so many are remembered.
-func TestSubjectsAreBounded(t *testing.T) {
-	t.Parallel()
-	m := newMoved()
-	m.keep("kept", time.Hour, m.read)
-	_, stop := m.follows(map[string]bool{"watched": true})
-	defer stop()
-	m.get(ctx, "watched", false, m.read)
-	for n := range 2 * mostSubjects {
-		m.get(ctx, fmt.Sprint(n), false, m.read)
-	}
-	if n := len(m.subjects); n > mostSubjects {
-		t.Errorf("%d are remembered", n)
-	}
-	for _, name := range []string{"kept", "watched", fmt.Sprint(2*mostSubjects - 1)} {
-		if m.subjects[name] == nil {
-			t.Errorf("%s is forgotten", name)
-		}
-	}
-	if m.subjects["0"] != nil {
-		t.Error("the oldest is remembered")
-	}
-}
-
 // An error with characters that forms change can be chosen, and what it chooses is requeued.
 func TestGroupOfOddError(t *testing.T) {
 	t.Parallel()
@@ -104,7 +80,7 @@ func TestGroupOfOddError(t *testing.T) {
 	if !strings.Contains(text, "1 dead message that fits") || !strings.Contains(text, `name="group64" value="`+group+`"`) {
 		t.Fatal(text)
 	}
-	res, err := http.PostForm(at+"requeue", url.Values{"topic": {"orders"}, "group64": {group}, "key": {newKey()}})
+	res, err := http.PostForm(at+"requeue", url.Values{"topic": {"orders"}, "group64": {group}, "key": {jobs.NewKey()}})
 	must.Do(t, err)
 	defer res.Body.Close()
 	if text := textOf(t, res.Body); res.StatusCode != 200 || !strings.Contains(text, "Requeue 1 dead message") {

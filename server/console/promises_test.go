@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/slotmq/go-rmq/internal/testing/promises"
+	"github.com/slotmq/go-rmq/server/console/internal/pages"
 	"github.com/slotmq/go-rmq/server/internal/sessions"
 )
 
@@ -17,17 +18,10 @@ func TestPromises(t *testing.T) {
 	t.Parallel()
 	doc := promises.Of(t, "docs/CONSOLE.md")
 	doc.Says("and pages that are open with it end within 15 s |", 15*time.Second, breath)
-	doc.Says("but never more often than every two seconds.", 2*time.Second, readAgainAfter(time.Nanosecond, 1))
-	doc.Says("one that takes a server 10 ms is read every", 10*time.Millisecond, readAgainAfter(10*time.Millisecond, 8)/8/124)
-	doc.Says("than its reading takes, 15 s at most.", 15*time.Second, readWithin)
-	doc.Says("topics are counted four times a minute", 4, int(time.Minute/pastStep))
-	doc.Says("for the lines of the last half hour", 30*time.Minute, pastStep*pastSteps)
 	doc.Says("and the doctor looks once a minute.", time.Minute, doctorEvery)
 	doc.Says("and a read time-out of over 15 s.", 15*time.Second, breath)
 	doc.Says("| 200 | pages that are followed live", 200, mostStreams)
 	doc.Says("| 200 | topics on the first page", 200, mostTopics)
-	doc.Says("| 16,384 | slots of all topics together are counted", 16_384, countSlots)
-	doc.Says("| 8 | jobs at a time |", 8, mostRunning)
 	doc.Says("| 4 | lists, searches and other things", 4, mostAsking)
 	doc.Says("and 4 exports.", 4, mostAsking)
 	doc.Says("and 4 exports. Others wait, for 15 s |", 15*time.Second, answerWithin)
@@ -35,18 +29,11 @@ func TestPromises(t *testing.T) {
 	doc.Says("| 10 s | to count what a requeue", 10*time.Second, answerWithin*2/3)
 	doc.Says("| 50 | messages in a list.", 50, mostListed)
 	doc.Says("The first 10,000 are compared with a pattern", 10_000, mostCompared)
-	doc.Says("| 1,024 | slots on a map.", 1024, mostCells)
+	doc.Says("| 1,024 | slots on a map.", 1024, pages.MostCells)
 	doc.Says("| 16,384 | slots of all topics together are asked", 16_384, mostAsked)
 	doc.Says("| 2,000 | messages of a topic in each state", 2000, mostOfState)
 	doc.Says("has a session for 12 hours,", 12*time.Hour, sessions.Lasts)
 	doc.Says("| 64 KiB | of a content are shown |", 64<<10, longestWhole)
-}
-
-// readAgainAfter is how long a subject rests whose reading has cost a server so much, if so many are wanted.
-func readAgainAfter(cost time.Duration, wanted int) time.Duration {
-	now := time.Unix(1e9, 0)
-	s := subject{got: reading{tried: now}, owes: cost}
-	return s.due(wanted).Sub(now)
 }
 
 // Each change is a line in the log: who, what, which topic, how many.
@@ -55,10 +42,10 @@ func TestChangesAreLoggedWithTheirNumbers(t *testing.T) {
 	core, logs := observer.New(zap.InfoLevel)
 	for _, n := range []int{1, 3, 311} {
 		v := &visit{
-			Console: &Console{log: zap.New(core)}, ctx: t.Context(), who: "ann",
+			Console: &Console{log: zap.New(core)}, asker: asker{who: "ann"}, ctx: t.Context(),
 			w: httptest.NewRecorder(), r: httptest.NewRequest("GET", "/pause?topic=orders&all=1", nil),
 		}
-		if err := v.stopOrGo("pause", func(context.Context, string, []int) (int, error) { return n, nil }); err != nil {
+		if err := stopOrGo(v, "pause", func(context.Context, string, []int) (int, error) { return n, nil }); err != nil {
 			t.Fatal(err)
 		}
 		line := logs.TakeAll()

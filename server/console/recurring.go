@@ -6,6 +6,7 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/story"
+	"github.com/slotmq/go-rmq/server/console/internal/problem"
 )
 
 // recurringPage is what is sent again and again in a topic.
@@ -40,7 +41,7 @@ func (c *Console) readPlans(topic string) func(context.Context) (any, error) {
 	}
 }
 
-func (v *visit) loadRecurring() (any, error) {
+func loadRecurring(v *visit) (any, error) {
 	topic := v.param("topic")
 	got, at, err := of[*plansOf](v, "plans "+topic, v.readPlans(topic))
 	if err != nil {
@@ -50,9 +51,9 @@ func (v *visit) loadRecurring() (any, error) {
 	for _, plan := range got.plans {
 		row := planRow{Plan: plan, Comes: story.Comes(plan, time.Now())}
 		if plan.Err != nil {
-			row.Problem = sentence(plan.Err)
+			row.Problem = problem.Sentence(plan.Err)
 		} else {
-			row.Rule, row.Shown = v.style().Rule(plan.Recurring), v.shown(plan.Content)
+			row.Rule, row.Shown = v.style().Rule(plan.Recurring), v.contents.Shown(plan.Content)
 		}
 		p.Plans = append(p.Plans, row)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
+	"github.com/slotmq/go-rmq/server/console/internal/jobs"
 	"github.com/slotmq/go-rmq/server/tokens"
 )
 
@@ -142,7 +143,7 @@ func TestHiddenContentsAreNotChosenBy(t *testing.T) {
 			t.Errorf("%s: %d %s", page, status, text)
 		}
 		if page == "requeue" || page == "delete" {
-			res, err := http.PostForm(at+page, url.Values{"topic": {"orders"}, "glob": {"order*"}, "key": {newKey()}, "number": {"1"}})
+			res, err := http.PostForm(at+page, url.Values{"topic": {"orders"}, "glob": {"order*"}, "key": {jobs.NewKey()}, "number": {"1"}})
 			must.Do(t, err)
 			res.Body.Close()
 			if res.StatusCode != 422 {
@@ -161,14 +162,14 @@ func TestStreamSearchesOnce(t *testing.T) {
 	must.Do(t, err)
 	defer c.Close()
 	for slot := range 4 {
-		link := c.linkOf("mails", inspector.Entry{Content: "mail 1", Slot: slot, State: inspector.Waiting})
+		link := c.contents.Link("mails", inspector.Entry{Content: "mail 1", Slot: slot, State: inspector.Waiting})
 		v := &visit{Console: c, ctx: ctx, r: httptest.NewRequest(http.MethodGet, "/"+link, nil)}
-		first, err := v.content()
+		first, err := content(v)
 		if err != nil {
 			continue // it is in another slot
 		}
 		must.Do(t, s.Client(t).FlushAll(ctx).Err())
-		if again, err := v.content(); err != nil || again != first || first != "mail 1" {
+		if again, err := content(v); err != nil || again != first || first != "mail 1" {
 			t.Errorf("%q %v", again, err)
 		}
 		return

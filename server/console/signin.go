@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slotmq/go-rmq/server/console/internal/problem"
 	"github.com/slotmq/go-rmq/server/internal/audit"
 	"github.com/slotmq/go-rmq/server/tokens"
 )
@@ -16,19 +17,16 @@ func (v *visit) admit() error {
 	v.who = tokens.Anyone.Name
 	if v.cfg.Who != nil {
 		if v.who = v.cfg.Who(v.r); v.who == "" {
-			return &problem{http.StatusForbidden, "It is not known who you are: open this page by the address at which people sign in."}
+			return problem.Forbidden("It is not known who you are: open this page by the address at which people sign in.")
 		}
 	}
-	if v.cfg.Tokens == nil {
-		return v.mayLook()
-	}
-	if v.name == "signin" || v.name == "signout" {
+	if v.cfg.Tokens != nil && (v.name == "signin" || v.name == "signout") {
 		return nil
 	}
 	v.findHolder()
 	switch {
 	case v.holder == nil && v.name == "live":
-		return &problem{http.StatusUnauthorized, "Sign in first."}
+		return problem.New(http.StatusUnauthorized, "Sign in first.")
 	case v.holder == nil:
 		v.answered = true
 		q := url.Values{}
@@ -36,70 +34,26 @@ func (v *visit) admit() error {
 			q.Set("to", v.name+"?"+v.r.URL.RawQuery)
 		}
 		return v.goTo("signin", q)
-	case v.cfg.Who == nil:
+	case v.cfg.Who == nil: // else, without tokens, anyone
 		v.who = v.holder.Name
 	}
-	return v.mayLook()
-}
-
-// findHolder finds out whose token a request has.
-func (v *visit) findHolder() {
-	v.holder = nil
-	if token := v.sessions.Token(v.r); token != "" {
-		v.holder = v.cfg.Tokens.Find(token)
-	}
+	return v.mayLook(v.param("topic"))
 }
 
 // mayStill reports whether who asked some time ago may still look: the tokens may have been read again since.
 func (v *visit) mayStill() bool {
-	if v.cfg.Tokens != nil {
-		v.findHolder()
-	}
-	return v.mayLook() == nil
+	v.findHolder()
+	return v.mayLook(v.param("topic")) == nil
 }
 
-func (v *visit) mayLook() error {
-	if topic := v.param("topic"); !v.looksAt(topic) {
-		if topic == "" {
-			return &problem{http.StatusForbidden, "Your token lacks the right \"look\"."}
-		}
-		return &problem{http.StatusForbidden, "Your token lacks the right \"look\" at this topic."}
+// findHolder finds out whose token a request has, where tokens are needed.
+func (v *visit) findHolder() {
+	if v.cfg.Tokens == nil {
+		return
 	}
-	return nil
-}
-
-// looksAt reports whether who asks may look at a topic, or without a name at some.
-func (v *visit) looksAt(topic string) bool { return v.has(tokens.Look, topic) }
-
-// looksAtAll reports whether who asks may look at all topics, whatever their names.
-func (v *visit) looksAtAll() bool {
-	return v.cfg.Tokens == nil || v.holder != nil && v.holder.Has(tokens.Look) && slices.Contains(v.holder.Topics, "*")
-}
-
-// acts reports whether who asks may change something at a topic, or without a name at some.
-func (v *visit) acts(topic string) bool { return v.cfg.Act && v.has(tokens.Act, topic) }
-
-func (v *visit) has(r tokens.Right, topic string) bool {
-	switch {
-	case v.cfg.Tokens == nil:
-		return true
-	case v.holder == nil:
-		return false
-	case topic == "":
-		return v.holder.Has(r)
+	if v.holder = nil; v.sessions.Token(v.r) != "" {
+		v.holder = v.cfg.Tokens.Find(v.sessions.Token(v.r))
 	}
-	return v.holder.May(r, topic)
-}
-
-// mayAct is an error if who asks may not change a topic.
-func (v *visit) mayAct(topic string) error {
-	switch {
-	case !v.cfg.Act:
-		return &problem{http.StatusForbidden, "This console only looks. To allow changes, start it with --act, or set Config.Act."}
-	case !v.acts(topic):
-		return &problem{http.StatusForbidden, "Your token lacks the right \"act\" at this topic."}
-	}
-	return nil
 }
 
 // signIn is what the page of that name shows.
@@ -108,18 +62,18 @@ type signIn struct {
 	Wrong bool
 }
 
-func (v *visit) showSignIn() (any, error) {
+func showSignIn(v *visit) (any, error) {
 	if v.cfg.Tokens == nil {
-		return nil, &problem{http.StatusNotFound, "No sign-in is needed here."}
+		return nil, problem.Missing("No sign-in is needed here.")
 	}
 	return signIn{To: v.param("to"), Wrong: v.param("wrong") != ""}, nil
 }
 
-func (v *visit) doSignIn() error {
+func doSignIn(v *visit) error {
 	if v.cfg.Tokens == nil {
-		return &problem{http.StatusNotFound, "No sign-in is needed here."}
+		return problem.Missing("No sign-in is needed here.")
 	}
-	to, token := v.param("to"), strings.TrimSpace(v.param("token"))
+	to, token := v.param("to"), v.field("token")
 	page, query, _ := strings.Cut(to, "?")
 	if v.pages[page] == nil { // it leads elsewhere
 		page, query = "", ""
@@ -138,10 +92,52 @@ func (v *visit) doSignIn() error {
 	return v.goTo(page, q)
 }
 
-func (v *visit) signOut() error {
-	if v.findHolder(); v.holder != nil {
+func signOut(v *visit) error {
+	if v.findHolder(); v.cfg.Tokens != nil && v.holder != nil {
 		v.note(audit.Deed{By: v.holder.Name, What: "sign out"}, nil)
 	}
 	v.sessions.End(v.w, v.r)
 	return v.goTo("signin", nil)
+}
+
+// asker is who asks, and what that one may.
+type asker struct {
+	who    string
+	holder *tokens.Holder // nil: no one who is known
+	mayDo  bool           // the console changes things, for who has the right
+}
+
+// looksAt reports whether who asks may look at a topic, or without a name at some.
+func (a *asker) looksAt(topic string) bool { return a.has(tokens.Look, topic) }
+
+// looksAtAll reports whether who asks may look at all topics, whatever their names.
+func (a *asker) looksAtAll() bool { return a.looksAt("") && slices.Contains(a.holder.Topics, "*") }
+
+// acts reports whether who asks may change something at a topic, or without a name at some.
+func (a *asker) acts(topic string) bool { return a.mayDo && a.has(tokens.Act, topic) }
+
+func (a *asker) has(r tokens.Right, topic string) bool {
+	return a.holder != nil && (topic == "" && a.holder.Has(r) || topic != "" && a.holder.May(r, topic))
+}
+
+// mayLook is an error if who asks may not look at a topic.
+func (a *asker) mayLook(topic string) error {
+	switch {
+	case a.looksAt(topic):
+		return nil
+	case topic == "":
+		return problem.Forbidden("Your token lacks the right \"look\".")
+	}
+	return problem.Forbidden("Your token lacks the right \"look\" at this topic.")
+}
+
+// mayAct is an error if who asks may not change a topic.
+func (a *asker) mayAct(topic string) error {
+	switch {
+	case !a.mayDo:
+		return problem.Forbidden("This console only looks. To allow changes, start it with --act, or set Config.Act.")
+	case !a.acts(topic):
+		return problem.Forbidden("Your token lacks the right \"act\" at this topic.")
+	}
+	return nil
 }

@@ -8,6 +8,10 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/slotmq/go-rmq/server/console/internal/collector"
+	"github.com/slotmq/go-rmq/server/console/internal/pages"
+	"github.com/slotmq/go-rmq/server/console/internal/problem"
 )
 
 // The stream of a page has what has changed of it, as server-sent events: each is the live part of the page, as HTML
@@ -19,10 +23,17 @@ const (
 	comeBackInMs = 3000
 )
 
-func (v *visit) stream() error {
+// live is a page that is followed.
+type live struct {
+	*visit
+	page *page
+	to   *http.ResponseController
+}
+
+func stream(v *visit) error {
 	p := v.pages[v.param("page")]
 	if p == nil || !p.live {
-		return &problem{http.StatusNotFound, "There is no stream of this page."}
+		return problem.Missing("There is no stream of this page.")
 	}
 	if err := v.hold(); err != nil {
 		return err
@@ -32,28 +43,28 @@ func (v *visit) stream() error {
 	case v.streams <- struct{}{}:
 		defer func() { <-v.streams }()
 	default:
-		return &problem{http.StatusTooManyRequests, fmt.Sprintf("%d pages are followed live already, which is the limit. Load this page again to see new numbers.", mostStreams)}
+		return problem.New(http.StatusTooManyRequests, fmt.Sprintf("%d pages are followed live already, which is the limit. Load this page again to see new numbers.", mostStreams))
 	}
 	v.name = v.param("page")
-	out := &events{w: v.w, to: http.NewResponseController(v.w)}
+	out := &live{visit: v, page: p, to: http.NewResponseController(v.w)}
 	h := v.w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no") // proxies that would wait for more
 	if v.r.Method == http.MethodGet && out.write(fmt.Sprintf("retry: %d\n\n", comeBackInMs)) {
-		v.follow(p, out)
+		out.follow()
 	}
 	return nil
 }
 
 // follow sends what changes of a page, until who looks has gone or may not look any more.
-func (v *visit) follow(p *page, out *events) {
-	w, stop := v.collector.watch()
+func (v *live) follow() {
+	w, stop := v.collector.Watch()
 	defer stop()
 	alive := time.NewTicker(breath)
 	defer alive.Stop()
 	var sent []byte
 	for v.mayStill() {
-		html, err := v.liveText(p, sent == nil)
+		html, err := v.text(sent == nil)
 		if v.r.Context().Err() != nil || v.closing.Err() != nil {
 			return
 		}
@@ -61,30 +72,30 @@ func (v *visit) follow(p *page, out *events) {
 			return
 		}
 		if err != nil {
-			html = []byte(problemText(v.say(err)))
+			html = []byte(pages.ProblemText(v.say(err)))
 		}
 		if !bytes.Equal(html, sent) {
 			text, _ := json.Marshal(string(html))
-			if !out.write("data: " + string(text) + "\n\n") {
+			if !v.write("data: " + string(text) + "\n\n") {
 				return
 			}
 			sent = html
 		}
-		v.collector.follow(w, v.subjects)
-		if !v.hears(w, alive, out) {
+		v.collector.Follow(w, v.subjects)
+		if !v.hears(w, alive) {
 			return
 		}
 	}
 }
 
 // hears waits for news, and shows meanwhile that it is alive. It reports false if the stream is to end.
-func (v *visit) hears(w *watch, alive *time.Ticker, out *events) bool {
+func (v *live) hears(w *collector.Watch, alive *time.Ticker) bool {
 	for {
 		select {
-		case <-w.news:
+		case <-w.News:
 			return true
 		case <-alive.C:
-			if !v.mayStill() || !out.write(": \n\n") {
+			if !v.mayStill() || !v.write(": \n\n") {
 				return false
 			}
 		case <-v.closing.Done():
@@ -95,39 +106,33 @@ func (v *visit) hears(w *watch, alive *time.Ticker, out *events) bool {
 	}
 }
 
-// liveText is the part of a page that changes. For the first one a page may have much read, as when it is opened.
-func (v *visit) liveText(p *page, first bool) ([]byte, error) {
+// text is the part of a page that changes. For the first one a page may have much read, as when it is opened.
+func (v *live) text(first bool) ([]byte, error) {
 	var cancel context.CancelFunc
 	v.ctx, cancel = context.WithTimeout(v.r.Context(), v.answerWithin)
 	defer cancel()
 	defer context.AfterFunc(v.closing, cancel)()
 	v.subjects, v.problem = map[string]bool{}, ""
-	if p.asks && first {
+	if v.page.asks && first {
 		if err := v.enter(v.asking); err != nil {
 			return nil, err
 		}
 		defer func() { <-v.asking }()
 	}
-	body, err := p.load(v)
+	body, err := v.page.load(v.visit)
 	if err != nil {
 		return nil, err
 	}
 	var text bytes.Buffer
-	err = p.text.ExecuteTemplate(&text, "living", v.sheet(p, body))
+	err = v.page.text.ExecuteTemplate(&text, "living", v.sheet(v.page, body))
 	return text.Bytes(), err
 }
 
-// events is where server-sent events go.
-type events struct {
-	w  http.ResponseWriter
-	to *http.ResponseController
-}
-
 // write reports whether the browser is still there.
-func (e *events) write(text string) bool {
-	_ = e.to.SetWriteDeadline(time.Now().Add(writeWithin)) // a server may not have deadlines
-	if _, err := e.w.Write([]byte(text)); err != nil {
+func (v *live) write(text string) bool {
+	_ = v.to.SetWriteDeadline(time.Now().Add(writeWithin)) // a server may not have deadlines
+	if _, err := v.w.Write([]byte(text)); err != nil {
 		return false
 	}
-	return e.to.Flush() == nil
+	return v.to.Flush() == nil
 }

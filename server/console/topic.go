@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"html/template"
-	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +12,10 @@ import (
 	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/internal/words"
 	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/server/console/internal/census"
+	"github.com/slotmq/go-rmq/server/console/internal/jobs"
+	"github.com/slotmq/go-rmq/server/console/internal/pages"
+	"github.com/slotmq/go-rmq/server/console/internal/problem"
 )
 
 // The page of a topic: what its slots hold, what becomes due when, and who works at it.
@@ -72,15 +75,15 @@ type topicPage struct {
 	Timed       bool
 	Paused      int
 	Limit       string // in words; empty: none
-	Cells       []cell
+	Cells       []pages.Cell
 	More        int // slots that have no cell
-	Rows        []slotRow
+	Rows        []pages.SlotRow
 	Chosen      int // slot; -1: none
 	Workers     []workerTopicRow
 	Runs        []runRow
 	Gone        []goneRow
 	Missed      []string
-	Jobs        []*job
+	Jobs        []*jobs.Job
 	MoreWorkers int // that have no place
 }
 
@@ -101,25 +104,25 @@ type workerTopicRow struct {
 	Leaving bool
 }
 
-func (v *visit) loadTopic() (any, error) {
+func loadTopic(v *visit) (any, error) {
 	name := v.param("topic")
 	if name == "" {
-		return nil, &problem{http.StatusNotFound, "The address names no topic: begin at the list of topics."}
+		return nil, problem.Missing("The address names no topic: begin at the list of topics.")
 	}
 	x, at, err := of[*inside](v, "topic "+name, v.readTopic(name))
 	if err != nil {
 		return nil, err
 	}
-	all, _, err := v.overview()
+	all, _, err := overviewOf(v)
 	if err != nil {
 		return nil, err
 	}
 	p := &topicPage{At: at, Kind: x.topic.Kind.String(), Slots: x.topic.Slots, Timed: x.topic.Kind.Timed(), Missed: x.missed, Form: formOf(x.topic), Chosen: -1,
-		Merged: x.merged, Notes: x.topic.Notes, Jobs: v.jobsOf(name)}
+		Merged: x.merged, Notes: x.topic.Notes, Jobs: jobsOf(v, name)}
 	for _, s := range x.slots {
 		p.add(s)
 	}
-	p.Spark = spark(v.past.of(name, p.Counts.Waiting+p.Counts.Retrying))
+	p.Spark = pages.Spark(v.past.Of(name, p.Counts.Waiting+p.Counts.Retrying), census.Steps)
 	p.Ahead = bucketsOf(p.Counts, x.ahead)
 	if x.policy != (inspector.Policy{}) {
 		p.Limit = x.policy.String()
@@ -127,30 +130,36 @@ func (v *visit) loadTopic() (any, error) {
 	if n, err := strconv.Atoi(v.param("slot")); err == nil && n >= 0 && n < x.topic.Slots {
 		p.Chosen = n
 	}
-	p.Rows = rowsOf(x.slots, p.Chosen)
-	for _, w := range all.workers {
-		if slots, is := w.Assigned[name]; w.Unlisted {
-			continue // its handlers stand below
-		} else if is && len(p.Workers) == mostWorkers {
-			p.MoreWorkers++
-		} else if is {
-			p.Workers = append(p.Workers, workerTopicRow{inspector.HolderName(w.ID), w.Taker, wire.Ranges(slots), len(slots), w.Probing[name], w.Leaving})
-		}
-	}
-	here := func(topic string) bool { return topic == name }
-	p.Runs, p.Gone = v.runsOf(all.workers, here), goneOf(all.gone, here)
+	p.Rows = pages.RowsOf(x.slots, p.Chosen)
+	p.work(v, all, name)
 	for _, s := range all.stats {
 		if s.Topic.Name == name {
 			s.Counts, s.Overdue, s.Paused, s.Policy = p.Counts, p.Late, p.Paused, x.policy
 			p.Needs = needsOf(s, all.workers)
-			for n := range p.Needs {
-				if strings.HasPrefix(p.Needs[n].To, "topic?") { // it is here
-					p.Needs[n].To = ""
-				}
-			}
+		}
+	}
+	for n := range p.Needs {
+		if strings.HasPrefix(p.Needs[n].To, "topic?") { // it is here
+			p.Needs[n].To = ""
 		}
 	}
 	return p, nil
+}
+
+// work adds who works at the topic.
+func (p *topicPage) work(v *visit, all *overview, name string) {
+	for _, w := range all.workers {
+		slots, is := w.Assigned[name]
+		switch {
+		case w.Unlisted, !is: // its handlers stand below
+		case len(p.Workers) == mostWorkers:
+			p.MoreWorkers++
+		default:
+			p.Workers = append(p.Workers, workerTopicRow{inspector.HolderName(w.ID), w.Taker, wire.Ranges(slots), len(slots), w.Probing[name], w.Leaving})
+		}
+	}
+	here := func(topic string) bool { return topic == name }
+	p.Runs, p.Gone = runsOf(v, all.workers, here), goneOf(all.gone, here)
 }
 
 // add adds a slot to the sums and to the map.
@@ -164,12 +173,11 @@ func (p *topicPage) add(s inspector.Slot) {
 	if !s.Paused.IsZero() {
 		p.Paused++
 	}
-	if len(p.Cells) == mostCells {
+	if len(p.Cells) == pages.MostCells {
 		p.More++
 		return
 	}
-	state, sign := stateOf(s)
-	p.Cells = append(p.Cells, cell{s.Index, state, sign, short(s.Waiting + s.Retrying), slotWords(s, state)})
+	p.Cells = append(p.Cells, pages.CellOf(s))
 }
 
 // bucketsOf is what becomes due when. What has a priority and no time is due now.

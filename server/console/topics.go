@@ -6,17 +6,17 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/words"
+	"github.com/slotmq/go-rmq/server/console/internal/census"
+	"github.com/slotmq/go-rmq/server/console/internal/jobs"
+	"github.com/slotmq/go-rmq/server/console/internal/pages"
+	"github.com/slotmq/go-rmq/server/console/internal/problem"
 )
-
-// The first page: is anything wrong? It has a row for each topic, and above these what needs someone.
 
 const (
 	topicsSubject = "topics"
@@ -50,11 +50,11 @@ func (c *Console) readTopics(ctx context.Context) (any, error) {
 		}
 	}
 	topics = slices.DeleteFunc(topics, func(t inspector.Topic) bool { return t.Slots == 0 })
-	if err := c.census.count(ctx, c.inspector, topics); err != nil {
+	if err := c.census.Count(ctx, c.inspector, topics); err != nil {
 		return nil, err
 	}
 	var missing []inspector.Failed
-	all.stats, missing, all.uncounted, all.oldest = c.census.of(topics)
+	all.stats, missing, all.uncounted, all.oldest = c.census.Of(topics)
 	_ = partial.Merge(&inspector.PartialError{Failures: missing}) // it is one
 	if all.workers, err = c.inspector.Workers(ctx); partial.Merge(err) != nil {
 		all.unseen = err // ZooKeeper is away; what Redis has is there all the same
@@ -66,12 +66,12 @@ func (c *Console) readTopics(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	all.missed = partial.Failures
-	c.past.add(time.Now(), all.stats)
+	c.past.Add(time.Now(), all.stats)
 	return &all, nil
 }
 
-// missed says what could not be looked at, of topics that who asks may look at.
-func (v *visit) missed(all *overview) []string {
+// missedOf says what could not be looked at, of topics that who asks may look at.
+func missedOf(v *visit, all *overview) []string {
 	lines := missed(slices.DeleteFunc(slices.Clone(all.missed), func(f inspector.Failed) bool { return !v.looksAt(f.Topic) }))
 	switch {
 	case all.unseen == nil:
@@ -101,6 +101,26 @@ func missed(failures []inspector.Failed) (lines []string) {
 	return lines
 }
 
+// errNotAll is the answer if the topics could not be read, for those who may look at some of them only.
+var errNotAll = problem.New(http.StatusBadGateway, "The topics could not be read, and that is tried again. Someone whose token may look at all topics sees why.")
+
+func overviewOf(v *visit) (*overview, time.Time, error) {
+	before := v.problem
+	all, at, err := of[*overview](v, topicsSubject, v.readTopics)
+	if v.looksAtAll() {
+		return all, at, err
+	}
+	if err != nil {
+		err = errNotAll
+	}
+	if v.problem != before { // it may name topics
+		v.problem = errNotAll.Text
+	}
+	return all, at, err
+}
+
+// The first page: is anything wrong? It has a row for each topic, and above these what needs someone.
+
 // topicRow is what the first page shows of a topic.
 type topicRow struct {
 	inspector.Stats
@@ -112,15 +132,6 @@ type topicRow struct {
 	Late    bool   // the oldest due message is long overdue
 	Alone   bool   // messages are due, and no one listens
 	rank    int    // of what needs someone here
-}
-
-// need is something that needs a person.
-type need struct {
-	Level inspector.Level
-	Topic string // empty: it is not of one topic
-	Text  string
-	Do    string // what the link says
-	To    string // where it leads; empty: nowhere else
 }
 
 // topicsPage is what the first page shows.
@@ -136,7 +147,7 @@ type topicsPage struct {
 	Oldest    time.Time // count of a topic; zero: all were counted now
 	Unknown   bool      // the doctor has not looked yet
 	Missed    []string
-	Jobs      []*job
+	Jobs      []*jobs.Job
 	Namespace string
 }
 
@@ -146,31 +157,13 @@ const (
 	mostNeeds  = 50
 )
 
-// errNotAll is the answer if the topics could not be read, for those who may look at some of them only.
-var errNotAll = &problem{http.StatusBadGateway, "The topics could not be read, and that is tried again. Someone whose token may look at all topics sees why."}
-
-func (v *visit) overview() (*overview, time.Time, error) {
-	before := v.problem
-	all, at, err := of[*overview](v, topicsSubject, v.readTopics)
-	if v.looksAtAll() {
-		return all, at, err
-	}
-	if err != nil {
-		err = errNotAll
-	}
-	if v.problem != before { // it may name topics
-		v.problem = errNotAll.text
-	}
-	return all, at, err
-}
-
-func (v *visit) loadTopics() (any, error) {
-	all, at, err := v.overview()
+func loadTopics(v *visit) (any, error) {
+	all, at, err := overviewOf(v)
 	if err != nil {
 		return nil, err
 	}
-	p := &topicsPage{At: at, Missed: v.missed(all), Jobs: v.jobs.running(v.looksAt), Namespace: v.cfg.Namespace, Part: strings.TrimSpace(v.param("name"))}
-	if at.Sub(all.oldest) > longOverdue {
+	p := &topicsPage{At: at, Missed: missedOf(v, all), Jobs: v.jobs.Running(v.looksAt), Namespace: v.cfg.Namespace, Part: v.field("name")}
+	if at.Sub(all.oldest) > pages.LongOverdue {
 		p.Oldest = all.oldest
 	}
 	for _, name := range all.uncounted {
@@ -184,7 +177,7 @@ func (v *visit) loadTopics() (any, error) {
 			continue
 		}
 		topics++
-		r, needs := v.rowOf(s), needsOf(s, all.workers)
+		r, needs := rowOf(v, s), needsOf(s, all.workers)
 		for _, n := range needs {
 			r.rank = min(r.rank, rank(n.Level))
 		}
@@ -200,36 +193,23 @@ func (v *visit) loadTopics() (any, error) {
 	}
 	for _, name := range all.unread {
 		if v.looksAt(name) {
-			p.Needs = append(p.Needs, v.byDoctor(need{Level: inspector.Fail, Topic: name, Text: "has no definition that can be read"}))
+			p.Needs = append(p.Needs, byDoctor(v, need{Level: inspector.Fail, Topic: name, Text: "has no definition that can be read"}))
 		}
 	}
-	p.Needs = append(p.Needs, v.needsOfVanished(all.gone)...)
+	p.Needs = append(p.Needs, needsOfVanished(v, all.gone)...)
 	v.subjects[doctorSubject] = true
-	checks, known := v.collector.glance(doctorSubject).value.([]inspector.Check) // which may take long
+	checks, known := v.collector.Glance(doctorSubject).Value.([]inspector.Check) // which may take long
 	p.Unknown = !known
-	p.Needs = append(p.Needs, v.needsOfServers(checks)...)
+	p.Needs = append(p.Needs, needsOfServers(v, checks)...)
 	slices.SortStableFunc(p.Needs, func(a, b need) int { return rank(a.Level) - rank(b.Level) })
 	p.MoreNeeds = max(0, len(p.Needs)-mostNeeds)
 	p.Needs = p.Needs[:len(p.Needs)-p.MoreNeeds]
 	return p, nil
 }
 
-// byDoctor is a need of which the doctor has more to say.
-func (v *visit) byDoctor(n need) need {
-	if v.looksAtAll() {
-		n.Do, n.To = "Ask the doctor", "doctor"
-	}
-	return n
-}
-
-// rank is 0 for what is worst.
-func rank(l inspector.Level) int {
-	return slices.Index([]inspector.Level{inspector.Fail, inspector.Warn, inspector.OK}, l)
-}
-
-func (v *visit) rowOf(s inspector.Stats) topicRow {
-	r := topicRow{Stats: s, Name: s.Topic.Name, Kind: s.Topic.Kind.String(), Spark: spark(v.past.of(s.Topic.Name, s.Waiting+s.Retrying)),
-		Workers: workersText(s), Late: s.Overdue > longOverdue, Alone: alone(s), rank: rank(inspector.OK)}
+func rowOf(v *visit, s inspector.Stats) topicRow {
+	r := topicRow{Stats: s, Name: s.Topic.Name, Kind: s.Topic.Kind.String(), Spark: pages.Spark(v.past.Of(s.Topic.Name, s.Waiting+s.Retrying), census.Steps),
+		Workers: workersText(s), Late: s.Overdue > pages.LongOverdue, Alone: alone(s), rank: rank(inspector.OK)}
 	switch {
 	case s.Paused == s.Topic.Slots:
 		r.State = "paused"
@@ -241,9 +221,6 @@ func (v *visit) rowOf(s inspector.Stats) topicRow {
 	return r
 }
 
-// longOverdue is how long a message is due before that needs someone.
-const longOverdue = time.Minute
-
 func workersText(s inspector.Stats) string {
 	text := "?"
 	if s.Workers >= 0 {
@@ -253,103 +230,4 @@ func workersText(s inspector.Stats) string {
 		text += " + " + words.Count(s.Takers, "taker")
 	}
 	return text
-}
-
-// alone reports whether messages are due and no one is there for them.
-func alone(s inspector.Stats) bool { return s.Due > 0 && s.Workers == 0 && s.Takers == 0 }
-
-// needsOf is what needs a person at a topic.
-func needsOf(s inspector.Stats, workers []inspector.Worker) (all []need) {
-	name := s.Topic.Name
-	add := func(level inspector.Level, do, to string, format string, args ...any) {
-		all = append(all, need{level, name, fmt.Sprintf(format, args...), do, to + url.Values{"topic": {name}}.Encode()})
-	}
-	if alone(s) {
-		add(inspector.Fail, "Who listens?", "topic?", "%s, and no worker listens", words.Count(s.Due, "message")+" due")
-	}
-	for _, w := range workers {
-		if since := w.Probing[name]; !since.IsZero() {
-			add(inspector.Fail, "See which", "messages?state=retrying&", "all messages have failed at worker %s for %s: something that its handlers need may be down", inspector.HolderName(w.ID), humantime.Duration(time.Since(since)))
-			break
-		}
-	}
-	if n, longest := overTimeout(workers, name); n > 0 {
-		add(inspector.Fail, "See which", "topic?", "%s longer than the Timeout of the topic, the longest for %s", words.Count(n, "handler")+" running", humantime.Duration(longest))
-	}
-	if s.Dead > 0 {
-		add(inspector.Fail, "See why", "dead?", "%s", words.Count(s.Dead, "dead message"))
-	}
-	if s.Paused > 0 {
-		add(inspector.Warn, "See the slots", "topic?", "%s paused", words.Count(s.Paused, "slot"))
-	}
-	if s.Overdue > longOverdue && !alone(s) {
-		add(inspector.Warn, "See the slots", "topic?", "the oldest due message has waited for %s", humantime.Duration(s.Overdue))
-	}
-	if s.Policy != (inspector.Policy{}) {
-		add(inspector.Warn, "See the limit", "topic?", "limited to %s", s.Policy)
-	}
-	return all
-}
-
-// overTimeout is how many handlers of a topic have run for longer than they may, and the longest of them.
-func overTimeout(workers []inspector.Worker, topic string) (n int, longest time.Duration) {
-	const late = 5 * time.Second // clocks differ, and a handler that heeds its context ends soon
-	for _, w := range workers {
-		if w.Unlisted { // it may have been killed
-			continue
-		}
-		for _, r := range w.Running {
-			if ran := time.Since(r.Since); r.Topic == topic && ran > r.Timeout+late {
-				n++
-				longest = max(longest, ran)
-			}
-		}
-	}
-	return n, longest
-}
-
-// vanishedFor is how long a worker that vanished is named on the first page.
-const vanishedFor = 10 * time.Minute
-
-// needsOfVanished is what workers need that vanished just now.
-func (v *visit) needsOfVanished(gone []inspector.Vanished) []need {
-	rows := goneOf(gone, v.looksAt)
-	rows = slices.DeleteFunc(rows, func(r goneRow) bool { return time.Since(r.Until) > vanishedFor })
-	if len(rows) == 0 {
-		return nil
-	}
-	text := fmt.Sprintf("worker %s vanished about %s: it was not closed", words.Legible(rows[0].Name), humantime.Ago(time.Since(rows[0].Until)))
-	if more := len(rows) - 1; more > 0 {
-		text += ", and " + words.Grouped(more) + " more"
-	}
-	return []need{{Level: inspector.Warn, Text: text, Do: "See the workers", To: "workers"}}
-}
-
-// ofTopics are the checks of the doctor that needsOf says more of.
-var ofTopics = []string{"workers", "handlers", "paused", "limited", "dead"}
-
-// needsOfServers is what the doctor found beside that: what fails, each by itself, and what is worth a look, together.
-// Who may not ask the doctor is shown only that something fails.
-func (v *visit) needsOfServers(checks []inspector.Check) (all []need) {
-	var look []string
-	for _, c := range checks {
-		switch {
-		case slices.Contains(ofTopics, c.Name):
-		case c.Level == inspector.Fail:
-			all = append(all, need{c.Level, "", c.Name + ": " + c.Detail, "Ask the doctor", "doctor"})
-		case c.Level == inspector.Warn:
-			look = append(look, c.Name)
-		}
-	}
-	switch {
-	case v.looksAtAll():
-	case len(all) > 0:
-		return []need{{Level: inspector.Fail, Text: "a check of the servers fails: ask someone whose token may look at all topics"}}
-	default:
-		return nil
-	}
-	if look != nil {
-		all = append(all, need{inspector.Warn, "", "the doctor has advice about: " + strings.Join(look, ", "), "Ask the doctor", "doctor"})
-	}
-	return all
 }

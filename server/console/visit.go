@@ -12,7 +12,8 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/words"
-	"github.com/slotmq/go-rmq/server/tokens"
+	"github.com/slotmq/go-rmq/server/console/internal/pages"
+	"github.com/slotmq/go-rmq/server/console/internal/problem"
 )
 
 // mostForm is how long a form may be that a browser sends.
@@ -21,13 +22,12 @@ const mostForm = 1 << 20
 // visit is one request.
 type visit struct {
 	*Console
+	asker
 	ctx      context.Context
 	w        http.ResponseWriter
 	r        *http.Request
 	name     string // of what is asked for: what follows the last / of the path
 	page     *page
-	who      string
-	holder   *tokens.Holder
 	answered bool
 
 	subjects map[string]bool        // that the page shows, for its stream
@@ -72,6 +72,9 @@ func (v *visit) param(name string) string {
 	return v.values().Get(name)
 }
 
+// field is such a parameter without what surrounds it.
+func (v *visit) field(name string) string { return strings.TrimSpace(v.param(name)) }
+
 // values are all parameters.
 func (v *visit) values() url.Values {
 	if v.r.Method == http.MethodPost {
@@ -101,17 +104,27 @@ func (v *visit) enter(places chan struct{}) error {
 	}
 }
 
-// readable is an error if the address or the form cannot be read: a field that is left out would mean more messages.
+// readable is an error if the request is not one of this console, or its address or form cannot be read: a field that is left
+// out would mean more messages.
 func (v *visit) readable() error {
+	if v.r.Method == http.MethodPost {
+		if browsers.Check(v.r) != nil {
+			return problem.Forbidden("This form was sent by a page of another site. Open the console itself, and try again.")
+		}
+		v.r.Body = http.MaxBytesReader(v.w, v.r.Body, mostForm)
+	} else if v.r.Method != http.MethodGet && v.r.Method != http.MethodHead {
+		v.w.Header().Set("Allow", "GET, HEAD, POST")
+		return problem.New(http.StatusMethodNotAllowed, "Only GET, HEAD and POST are allowed here.")
+	}
 	if _, err := url.ParseQuery(v.r.URL.RawQuery); err != nil {
-		return &problem{http.StatusBadRequest, "The address cannot be read: " + err.Error() + "."}
+		return problem.New(http.StatusBadRequest, "The address cannot be read: "+err.Error()+".")
 	}
 	var long *http.MaxBytesError
 	switch err := v.r.ParseForm(); {
 	case errors.As(err, &long):
-		return &problem{http.StatusRequestEntityTooLarge, "The form is too long: " + words.Grouped(mostForm) + " bytes are the limit."}
+		return problem.New(http.StatusRequestEntityTooLarge, "The form is too long: "+words.Grouped(mostForm)+" bytes are the limit.")
 	case err != nil:
-		return errTorn
+		return problem.Torn
 	}
 	return nil
 }
@@ -127,8 +140,8 @@ func (v *visit) showBody(p *page, body any) error {
 }
 
 func (v *visit) sheet(p *page, body any) *sheet {
-	s := &sheet{Title: p.title, Page: v.name, Topic: v.param("topic"), Name: v.cfg.Title, Namespace: v.cfg.Namespace, Act: v.acts(v.param("topic")), Doctor: v.looksAtAll(), SignedIn: v.holder != nil,
-		Hides: v.cfg.HideContents, Done: doneText(v.r.URL.Query()), Gone: strings.HasPrefix(v.param("done"), "cancelled") || v.param("gone") != "", Problem: v.problem, Body: body}
+	s := &sheet{Title: p.title, Page: v.name, Topic: v.param("topic"), Name: v.cfg.Title, Namespace: v.cfg.Namespace, Act: v.acts(v.param("topic")), Doctor: v.looksAtAll(), SignedIn: v.cfg.Tokens != nil && v.holder != nil,
+		Hides: v.contents.Hidden, Done: pages.Done(v.r.URL.Query()), Gone: strings.HasPrefix(v.param("done"), "cancelled") || v.param("gone") != "", Problem: v.problem, Body: body}
 	if (v.cfg.Tokens != nil || v.cfg.Who != nil) && v.name != "signin" {
 		s.Who = v.who
 	}
@@ -179,15 +192,15 @@ func of[T any](v *visit, name string, read func(context.Context) (any, error)) (
 		v.subjects = map[string]bool{}
 	}
 	v.subjects[name] = true
-	got := v.collector.get(v.ctx, name, v.fresh, read)
-	value, is := got.value.(T)
+	got := v.collector.Get(v.ctx, name, v.fresh, read)
+	value, is := got.Value.(T)
 	switch {
-	case !is && got.err == nil:
-		return value, got.at, v.ctx.Err()
+	case !is && got.Err == nil:
+		return value, got.At, v.ctx.Err()
 	case !is:
-		return value, got.at, got.err
-	case got.err != nil:
+		return value, got.At, got.Err
+	case got.Err != nil:
 		v.problem = v.problemOf(got)
 	}
-	return value, got.at, nil
+	return value, got.At, nil
 }

@@ -60,12 +60,12 @@ const mostWorkers = 200
 // mostNamed handlers that run for long are on the page, the longest first, and as many workers that vanished.
 const mostNamed = 20
 
-func (v *visit) loadWorkers() (any, error) {
-	all, at, err := v.overview()
+func loadWorkers(v *visit) (any, error) {
+	all, at, err := overviewOf(v)
 	if err != nil {
 		return nil, err
 	}
-	p := &workersPage{At: at, Missed: v.missed(all)}
+	p := &workersPage{At: at, Missed: missedOf(v, all)}
 	rows := 0
 	for _, w := range all.workers {
 		r := workerRow{Worker: w, Name: inspector.HolderName(w.ID)}
@@ -92,7 +92,7 @@ func (v *visit) loadWorkers() (any, error) {
 		rows += len(r.Topics)
 		p.Workers = append(p.Workers, r)
 	}
-	p.Runs = v.runsOf(all.workers, v.looksAt)
+	p.Runs = runsOf(v, all.workers, v.looksAt)
 	p.Gone = goneOf(all.gone, v.looksAt)
 	return p, nil
 }
@@ -109,7 +109,7 @@ func hasStill(w inspector.Worker, topic string) string {
 }
 
 // runsOf are the handlers that have run for longest at some topics.
-func (v *visit) runsOf(workers []inspector.Worker, at func(topic string) bool) (rows []runRow) {
+func runsOf(v *visit, workers []inspector.Worker, at func(topic string) bool) (rows []runRow) {
 	var all []inspector.Running
 	for _, w := range workers {
 		for _, r := range w.Running {
@@ -123,9 +123,9 @@ func (v *visit) runsOf(workers []inspector.Worker, at func(topic string) bool) (
 		row := runRow{Running: r, Name: inspector.HolderName(r.Worker), More: r.Count - 1, Ran: time.Since(r.Since)}
 		row.Over = row.Ran > r.Timeout
 		if r.Whole() {
-			row.Shown, row.Link = v.shown(r.Content), v.linkOf(r.Topic, inspector.Entry{Content: r.Content, Slot: r.Slot, State: inspector.InFlight})
-		} else if !v.cfg.HideContents {
-			row.Shown = v.shown(r.Content) + "…"
+			row.Shown, row.Link = v.contents.Shown(r.Content), v.contents.Link(r.Topic, inspector.Entry{Content: r.Content, Slot: r.Slot, State: inspector.InFlight})
+		} else if !v.contents.Hidden {
+			row.Shown = v.contents.Shown(r.Content) + "…"
 		}
 		rows = append(rows, row)
 	}

@@ -1,4 +1,4 @@
-package console
+package pages
 
 import (
 	"fmt"
@@ -22,7 +22,7 @@ func TestRows(t *testing.T) {
 	}
 	for chosen, want := range map[int]string{-1: "[5 3 4 2]", 1: "[1 5 3 4 2]", 0: "[0 5 3 4 2]"} {
 		var got []int
-		for _, r := range rowsOf(all, chosen) {
+		for _, r := range RowsOf(all, chosen) {
 			got = append(got, r.Index)
 		}
 		if fmt.Sprint(got) != want {

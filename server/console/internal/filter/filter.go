@@ -1,4 +1,4 @@
-package console
+package filter
 
 import (
 	"context"
@@ -10,15 +10,19 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/humantime"
 	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/internal/words"
+	"github.com/slotmq/go-rmq/server/console/internal/contents"
+	"github.com/slotmq/go-rmq/server/console/internal/problem"
 )
 
-// filter says which dead messages are meant. The words are those of rmq dead.
-type filter struct {
+// Filter says which dead messages are meant. The words are those of rmq dead.
+type Filter struct {
 	Topic   string
 	Content string   // a glob
 	Reason  string   // a part of the last error
@@ -27,24 +31,23 @@ type filter struct {
 	Older   string   // how long dead, at least
 	Newer   string   // at most
 	Slots   string   // 3,7 or 0-5
-	Picks   []string // single ones, by pickOf
+	Picks   []string // single ones, by contents.Pick
 	Before  string   // ms: died before. A form has it, so that what it does is what it said; then Older and Newer only say where it is from
 	After   string   // ms: died after; beside Before
 }
 
-// filter reads the fields of an address or a form.
-func (v *visit) filter() filter {
-	q := v.values()
+// Of reads the fields of an address or a form.
+func Of(q url.Values) Filter {
 	if group, err := base64.RawURLEncoding.DecodeString(q.Get("group64")); err == nil && q.Has("group64") {
 		q.Set("group", string(group))
 	}
-	return filter{Topic: q.Get("topic"), Content: strings.TrimSpace(q.Get("glob")), Reason: strings.TrimSpace(q.Get("reason")),
+	return Filter{Topic: q.Get("topic"), Content: strings.TrimSpace(q.Get("glob")), Reason: strings.TrimSpace(q.Get("reason")),
 		Group: q.Get("group"), Grouped: q.Has("group"), Older: strings.TrimSpace(q.Get("older")), Newer: strings.TrimSpace(q.Get("newer")),
 		Slots: strings.TrimSpace(q.Get("slots")), Picks: q["pick"], Before: q.Get("before"), After: q.Get("after")}
 }
 
-// values are the fields that it is made of, without those that are empty.
-func (f filter) values() url.Values {
+// Values are the fields that it is made of, without those that are empty.
+func (f Filter) Values() url.Values {
 	q := url.Values{"topic": {f.Topic}}
 	for name, value := range map[string]string{"glob": f.Content, "reason": f.Reason, "older": f.Older, "newer": f.Newer, "slots": f.Slots, "before": f.Before, "after": f.After} {
 		if value != "" {
@@ -65,25 +68,25 @@ func (f filter) values() url.Values {
 }
 
 // Fields are the same for a form.
-func (f filter) Fields() (all []field) {
-	q := f.values()
+func (f Filter) Fields() (all []Field) {
+	q := f.Values()
 	for name, values := range q {
 		for _, value := range values {
-			all = append(all, field{name, value})
+			all = append(all, Field{name, value})
 		}
 	}
-	slices.SortFunc(all, func(a, b field) int { return strings.Compare(a.Name+a.Value, b.Name+b.Value) })
+	slices.SortFunc(all, func(a, b Field) int { return strings.Compare(a.Name+a.Value, b.Name+b.Value) })
 	return all
 }
 
-// field is one of a form.
-type field struct{ Name, Value string }
+// Field is one of a form.
+type Field struct{ Name, Value string }
 
 // Any reports whether it leaves anything out.
-func (f filter) Any() bool { return len(f.values()) > 1 }
+func (f Filter) Any() bool { return len(f.Values()) > 1 }
 
 // Words says what it chooses.
-func (f filter) Words() (all []string) {
+func (f Filter) Words() (all []string) {
 	add := func(is bool, text string) {
 		if is {
 			all = append(all, text)
@@ -101,55 +104,38 @@ func (f filter) Words() (all []string) {
 	return all
 }
 
-// pickOf names a dead message: its slot, when it died, and a part of the hash of its content.
-func (c *Console) pickOf(e inspector.Entry) string {
-	return strconv.Itoa(e.Slot) + "." + strconv.FormatInt(e.Died.UnixMilli(), 10) + "." + c.digest(e.Content)[:32]
-}
-
-// errGuess is the answer where contents are hidden: who may choose by a part of them could find out the rest.
-var errGuess = refused("This console hides contents, so that messages cannot be chosen by them.")
-
-// query is what a filter says, by the clock of Redis.
-func (f filter) query(ctx context.Context, c *Console) (q inspector.DeadQuery, err error) {
+// Query is what a filter says, by the clock of Redis.
+func (f Filter) Query(ctx context.Context, rdb redis.UniversalClient, c contents.Contents) (q inspector.DeadQuery, err error) {
 	q.Reason = f.Reason
 	if f.Grouped {
 		q.Why = func(failure string) bool { return inspector.ReasonOf(failure) == f.Group }
 	}
 	if f.Content != "" {
-		if c.cfg.HideContents {
-			return q, errGuess
+		if c.Hidden {
+			return q, problem.Guess
 		}
 		if q.Content, err = inspector.Glob(f.Content); err != nil {
-			return q, badGlob(err)
+			return q, problem.Glob(err)
 		}
 	}
 	if f.Slots != "" {
 		if q.Slots, err = wire.ParseSlots(f.Slots); err != nil {
-			return q, errSlots
+			return q, problem.Slots
 		}
 	}
-	if err := f.when(ctx, c, &q); err != nil {
+	if err := f.when(ctx, rdb, &q); err != nil {
 		return q, err
 	}
 	return f.picked(c, q)
 }
 
 // when narrows a query to when its messages died.
-func (f filter) when(ctx context.Context, c *Console, q *inspector.DeadQuery) error {
+func (f Filter) when(ctx context.Context, rdb redis.UniversalClient, q *inspector.DeadQuery) error {
 	if f.Before == "" {
-		older, newer, err := f.ages()
-		if err != nil || older == 0 && newer == 0 {
-			return err
-		}
-		now, err := cluster.Now(ctx, c.cfg.Redis)
-		if err != nil && now.IsZero() { // a part of a Cluster may be away
-			return err
-		}
-		wire.Aged(q, now, older, newer)
-		return nil
+		return f.aged(ctx, rdb, q, false)
 	}
 	if f.Newer != "" && f.After == "" && len(f.Picks) == 0 {
-		return errTorn
+		return problem.Torn
 	}
 	for _, end := range []struct {
 		text string
@@ -160,15 +146,32 @@ func (f filter) when(ctx context.Context, c *Console, q *inspector.DeadQuery) er
 		}
 		ms, err := strconv.ParseInt(end.text, 10, 64)
 		if err != nil {
-			return errTorn
+			return problem.Torn
 		}
 		*end.to = time.UnixMilli(ms)
 	}
 	return nil
 }
 
+// aged narrows a query to messages of the ages that were asked for, and if need be to those that are dead by now.
+func (f Filter) aged(ctx context.Context, rdb redis.UniversalClient, q *inspector.DeadQuery, byNow bool) error {
+	older, newer, err := f.ages()
+	if err != nil || older == 0 && newer == 0 && !byNow {
+		return err
+	}
+	now, err := cluster.Now(ctx, rdb)
+	if err != nil && now.IsZero() { // a part of a Cluster may be away
+		return err
+	}
+	if byNow {
+		q.OlderThan = now.Add(time.Millisecond)
+	}
+	wire.Aged(q, now, older, newer)
+	return nil
+}
+
 // ages are how long its messages are dead, at least and at most; 0: any.
-func (f filter) ages() (older, newer time.Duration, err error) {
+func (f Filter) ages() (older, newer time.Duration, err error) {
 	for _, span := range []struct {
 		text string
 		to   *time.Duration
@@ -177,14 +180,14 @@ func (f filter) ages() (older, newer time.Duration, err error) {
 			continue
 		}
 		if *span.to, err = humantime.ParseSpan(span.text); err != nil || *span.to < time.Millisecond {
-			return 0, 0, refused("How long a message is dead is written as 90s, 2h or 7d.")
+			return 0, 0, problem.Refused("How long a message is dead is written as 90s, 2h or 7d.")
 		}
 	}
 	return older, newer, nil
 }
 
 // picked narrows a query to single messages.
-func (f filter) picked(c *Console, q inspector.DeadQuery) (inspector.DeadQuery, error) {
+func (f Filter) picked(c contents.Contents, q inspector.DeadQuery) (inspector.DeadQuery, error) {
 	if len(f.Picks) == 0 {
 		return q, nil
 	}
@@ -194,47 +197,48 @@ func (f filter) picked(c *Console, q inspector.DeadQuery) (inspector.DeadQuery, 
 	for _, pick := range f.Picks {
 		parts := strings.Split(pick, ".")
 		if len(parts) != 3 {
-			return q, errTorn
+			return q, problem.Torn
 		}
 		slot, err := strconv.Atoi(parts[0])
 		ms, err2 := strconv.ParseInt(parts[1], 10, 64)
 		if err != nil || err2 != nil {
-			return q, errTorn
+			return q, problem.Torn
 		}
 		q.Slots, picks[pick] = append(q.Slots, slot), true
 		died := time.UnixMilli(ms)
 		if first.IsZero() || died.Before(first) {
 			first = died
 		}
-		last = later(last, died)
+		last = latest(last, died)
 	}
-	q.NewerThan = later(q.NewerThan, first.Add(-time.Millisecond))
+	q.NewerThan = latest(q.NewerThan, first.Add(-time.Millisecond))
 	if end := last.Add(time.Millisecond); q.OlderThan.IsZero() || end.Before(q.OlderThan) {
 		q.OlderThan = end
 	}
-	q.Which = func(e inspector.Entry) bool { return picks[c.pickOf(e)] }
+	q.Which = func(e inspector.Entry) bool { return picks[c.Pick(e)] }
 	return q, nil
 }
 
-// until ends a query with what is dead now, and makes its ages fixed times: what dies later, or becomes old enough later, is not
+// Until ends a query with what is dead now, and makes its ages fixed times: what dies later, or becomes old enough later, is not
 // meant.
-func (f *filter) until(ctx context.Context, c *Console) error {
+func (f *Filter) Until(ctx context.Context, rdb redis.UniversalClient) error {
 	if f.Before != "" {
 		return nil
 	}
-	older, newer, err := f.ages()
-	if err != nil {
+	var q inspector.DeadQuery
+	if err := f.aged(ctx, rdb, &q, true); err != nil {
 		return err
 	}
-	now, err := cluster.Now(ctx, c.cfg.Redis)
-	if err != nil && now.IsZero() {
-		return err
-	}
-	q := inspector.DeadQuery{OlderThan: now.Add(time.Millisecond)}
-	wire.Aged(&q, now, older, newer)
 	f.Before = strconv.FormatInt(q.OlderThan.UnixMilli(), 10)
 	if !q.NewerThan.IsZero() {
 		f.After = strconv.FormatInt(q.NewerThan.UnixMilli(), 10)
 	}
 	return nil
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }

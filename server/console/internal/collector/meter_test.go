@@ -1,4 +1,4 @@
-package console
+package collector
 
 import (
 	"context"
@@ -62,7 +62,7 @@ func TestMeter(t *testing.T) {
 		t.Helper()
 		for tries := 1; ; tries++ {
 			before := server.CPU(t)
-			end := p.meter(ctx)
+			end := p.meter(t.Context())
 			began := time.Now()
 			read()
 			took = time.Since(began)
@@ -76,11 +76,11 @@ func TestMeter(t *testing.T) {
 			p = newProcessors(rdb)
 		}
 	}
-	if cost, took, _ := measure(func() { rdb.BLPop(ctx, time.Second, "nothing") }); cost > took/4 {
+	if cost, took, _ := measure(func() { rdb.BLPop(t.Context(), time.Second, "nothing") }); cost > took/4 {
 		t.Errorf("to wait for %v costs %v", took, cost)
 	}
 	cost, _, worked := measure(func() {
-		must.Do(t, rdb.Eval(ctx, "local n = 0 for i = 1, 1e7 do n = n + i end return n", nil).Err())
+		must.Do(t, rdb.Eval(t.Context(), "local n = 0 for i = 1, 1e7 do n = n + i end return n", nil).Err())
 	})
 	if cost < worked/2 || cost > worked {
 		t.Errorf("work of %v costs %v", worked, cost)
@@ -88,7 +88,7 @@ func TestMeter(t *testing.T) {
 	way.Delay(10 * time.Millisecond)
 	if cost, took, _ := measure(func() {
 		for range 50 {
-			must.Do(t, rdb.Ping(ctx).Err())
+			must.Do(t, rdb.Ping(t.Context()).Err())
 		}
 	}); cost > took/4 {
 		t.Errorf("50 questions that take %v over a slow network cost %v", took, cost)
@@ -99,7 +99,7 @@ func TestMeter(t *testing.T) {
 func TestMeterOfSilentServer(t *testing.T) {
 	t.Parallel()
 	_, rdb := servertest.Memory(t)
-	if cost, known := newProcessors(rdb).meter(ctx)(time.Second); cost != time.Second || known {
+	if cost, known := newProcessors(rdb).meter(t.Context())(time.Second); cost != time.Second || known {
 		t.Error(cost, known)
 	}
 }
@@ -109,13 +109,13 @@ func TestMeterOfCluster(t *testing.T) {
 	t.Parallel()
 	c := servertest.Cluster(t, 3, 0)
 	p := newProcessors(c.Client(t))
-	if _, known := p.meter(ctx)(time.Second); !known || len(p.servers) != 3 {
+	if _, known := p.meter(t.Context())(time.Second); !known || len(p.servers) != 3 {
 		t.Fatal(known, p.servers)
 	}
 	hung := c.Nodes()[0]
 	hung.Pause()
 	defer hung.Resume()
-	if _, known := p.meter(ctx)(time.Second); !known {
+	if _, known := p.meter(t.Context())(time.Second); !known {
 		t.Error("two masters answer, and the cost is not known")
 	}
 	for addr, s := range p.servers {
@@ -133,7 +133,7 @@ func TestMeterOfAnOutage(t *testing.T) {
 	t.Parallel()
 	server := servertest.Redis(t)
 	p := newProcessors(server.Client(t))
-	over, cancel := context.WithCancel(ctx)
+	over, cancel := context.WithCancel(t.Context())
 	end := p.meter(over)
 	cancel()
 	end(time.Second)
@@ -141,7 +141,7 @@ func TestMeterOfAnOutage(t *testing.T) {
 		t.Error("the server is taken to be away, since a reading was ended")
 	}
 	server.Kill()
-	if cost, known := p.meter(ctx)(time.Hour); cost != 0 || known || !p.silent() {
+	if cost, known := p.meter(t.Context())(time.Hour); cost != 0 || known || !p.silent() {
 		t.Error("a server that is away", cost, known)
 	}
 }

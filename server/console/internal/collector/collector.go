@@ -1,4 +1,4 @@
-package console
+package collector
 
 import (
 	"context"
@@ -6,17 +6,19 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/slotmq/go-rmq/internal/wait"
 )
 
-// collector reads what pages show: each subject once for all who watch it, and so slowly that all readings together
+// Collector reads what pages show: each subject once for all who watch it, and so slowly that all readings together
 // take at most a hundredth of each Redis server's time. If n subjects are wanted, each has an n-th of that: it rests for
 // n × 124 times what its reading has cost, so a costly one does not keep the others waiting. What a person asks for, and
 // what someone has just changed, is read at once, and rests for longer afterwards.
-type collector struct {
+type Collector struct {
 	mu       sync.Mutex
 	subjects map[string]*subject // by name
-	watches  map[*watch]bool
+	watches  map[*Watch]bool
 	acted    time.Time     // when someone changed something here: what was read before is not shown to who asks
 	changed  chan struct{} // has an element if there may be another subject to read
 	meter    meter
@@ -39,7 +41,7 @@ const (
 type subject struct {
 	name  string
 	read  func(context.Context) (any, error)
-	got   reading
+	got   Reading
 	every time.Duration // it is read that often, also if no one wants it; 0: then it is not
 	owes  time.Duration // what its readings have cost and has not been made up for by rest, when it was read
 	asked time.Time     // the last time someone wanted it
@@ -48,50 +50,58 @@ type subject struct {
 	begun time.Time     // when that has begun
 }
 
-// reading is what was read of a subject.
-type reading struct {
-	value   any       // nil: it could never be read
-	at      time.Time // of the value
+// Reading is what was read of a subject.
+type Reading struct {
+	Value   any       // nil: it could never be read
+	At      time.Time // of the value
 	began   time.Time // the last try
 	tried   time.Time // when that had ended; zero: it was never tried
-	err     error     // of the last try; a value may be there beside it
-	failing time.Time // since when; zero: the last try went well
+	Err     error     // of the last try; a value may be there beside it
+	Failing time.Time // since when; zero: the last try went well
 }
 
 // note notes what a try has brought.
-func (r *reading) note(value any, err error, began, now time.Time) {
-	r.began, r.tried, r.err = began, now, err
+func (r *Reading) note(value any, err error, began, now time.Time) {
+	r.began, r.tried, r.Err = began, now, err
 	switch {
 	case err == nil:
-		r.failing = time.Time{}
-	case r.failing.IsZero():
-		r.failing = began
+		r.Failing = time.Time{}
+	case r.Failing.IsZero():
+		r.Failing = began
 	}
 	if value != nil {
-		r.value, r.at = value, now
+		r.Value, r.At = value, now
 	}
 }
 
-// watch is a stream that wants to know when its subjects were read again.
-type watch struct {
+// Watch is a stream that wants to know when its subjects were read again.
+type Watch struct {
 	subjects map[string]bool // nil: it is not known yet, and it hears of all
-	news     chan struct{}
+	News     chan struct{}
 }
 
-func newCollector(m meter) *collector {
-	return &collector{subjects: map[string]*subject{}, watches: map[*watch]bool{}, changed: make(chan struct{}, 1), meter: m, now: time.Now, closing: context.Background()}
+// New returns a collector, whose readings end with closing.
+func New(rdb redis.UniversalClient, closing context.Context) *Collector {
+	c := newCollector(newProcessors(rdb).meter)
+	c.closing = closing
+	return c
 }
 
-// keep has a subject read now and then, also if no one watches it.
-func (c *collector) keep(name string, every time.Duration, read func(context.Context) (any, error)) {
+func newCollector(m meter) *Collector {
+	return &Collector{subjects: map[string]*subject{}, watches: map[*Watch]bool{}, changed: make(chan struct{}, 1), meter: m, now: time.Now, closing: context.Background()}
+}
+
+// Keep has a subject read now and then, also if no one watches it.
+func (c *Collector) Keep(name string, every time.Duration, read func(context.Context) (any, error)) {
 	c.mu.Lock()
 	c.subjects[name] = &subject{name: name, read: read, every: every}
 	c.mu.Unlock()
 	c.wake()
 }
 
-// run reads what streams watch and what is kept, until ctx ends.
-func (c *collector) run(ctx context.Context) {
+// Run reads what streams watch and what is kept, until closing ends.
+func (c *Collector) Run() {
+	ctx := c.closing
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -111,7 +121,7 @@ func (c *collector) run(ctx context.Context) {
 }
 
 // next begins with the subject that is to be read now, or says how long to wait. It forgets those that no one wants.
-func (c *collector) next() (begun *subject, busy chan struct{}, wait time.Duration) {
+func (c *Collector) next() (begun *subject, busy chan struct{}, wait time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now, first, wanted := c.now(), time.Time{}, c.wanted()
@@ -126,7 +136,7 @@ func (c *collector) next() (begun *subject, busy chan struct{}, wait time.Durati
 				delete(c.subjects, name)
 			}
 			continue
-		case !watched[name] && s.got.err == nil:
+		case !watched[name] && s.got.Err == nil:
 			due = later(due, s.got.tried.Add(s.every))
 		}
 		if begun == nil || due.Before(first) {
@@ -143,7 +153,7 @@ func (c *collector) next() (begun *subject, busy chan struct{}, wait time.Durati
 }
 
 // wanted is how many subjects are read again and again: also those of pages that people load again and again.
-func (c *collector) wanted() (n int) {
+func (c *Collector) wanted() (n int) {
 	now, watched := c.now(), c.watched()
 	for name, s := range c.subjects {
 		if watched[name] || s.every > 0 || now.Sub(s.shown) < shownFor {
@@ -159,7 +169,7 @@ func (s *subject) due(wanted int) time.Time {
 		return time.Time{}
 	}
 	rest := max(pace, s.owes*time.Duration(wanted*(share-1)))
-	if s.got.err != nil {
+	if s.got.Err != nil {
 		rest = max(rest, afterError)
 	}
 	return s.got.tried.Add(rest)
@@ -181,7 +191,7 @@ func later(a, b time.Time) time.Time {
 }
 
 // watched are the subjects that streams want to know of.
-func (c *collector) watched() map[string]bool {
+func (c *Collector) watched() map[string]bool {
 	names := map[string]bool{}
 	for w := range c.watches {
 		maps.Copy(names, w.subjects)
@@ -189,9 +199,9 @@ func (c *collector) watched() map[string]bool {
 	return names
 }
 
-// get is what is known of a subject. It is read first if it never was, or if it is due, or was read before someone
+// Get is what is known of a subject. It is read first if it never was, or if it is due, or was read before someone
 // changed something; with fresh it is read in any case.
-func (c *collector) get(ctx context.Context, name string, fresh bool, read func(context.Context) (any, error)) reading {
+func (c *Collector) Get(ctx context.Context, name string, fresh bool, read func(context.Context) (any, error)) Reading {
 	c.mu.Lock()
 	s, now := c.subjects[name], c.now()
 	if s == nil {
@@ -213,7 +223,7 @@ func (c *collector) get(ctx context.Context, name string, fresh bool, read func(
 		select {
 		case <-busy:
 		case <-ctx.Done():
-			return reading{err: ctx.Err()}
+			return Reading{Err: ctx.Err()}
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -228,7 +238,7 @@ func (c *collector) get(ctx context.Context, name string, fresh bool, read func(
 }
 
 // makeRoom forgets the subject that no one has asked for for longest, if there are too many. The collector is locked.
-func (c *collector) makeRoom() {
+func (c *Collector) makeRoom() {
 	if len(c.subjects) < mostSubjects {
 		return
 	}
@@ -244,8 +254,8 @@ func (c *collector) makeRoom() {
 	}
 }
 
-// glance is what is known of a subject that is kept, without waiting for a reading.
-func (c *collector) glance(name string) reading {
+// Glance is what is known of a subject that is kept, without waiting for a reading.
+func (c *Collector) Glance(name string) Reading {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.subjects[name].got
@@ -259,7 +269,7 @@ func (s *subject) begin(now time.Time) chan struct{} {
 
 // read reads a subject, ends what begin began, and lets those who watch know. If a reading that began later has ended
 // already, that one counts.
-func (c *collector) read(ctx context.Context, s *subject, busy chan struct{}) reading {
+func (c *Collector) read(ctx context.Context, s *subject, busy chan struct{}) Reading {
 	counted, slept := wait.Counted(ctx)
 	within, cancel := context.WithTimeout(counted, readWithin)
 	end := c.meter(within)
@@ -286,9 +296,9 @@ func (c *collector) read(ctx context.Context, s *subject, busy chan struct{}) re
 	return s.got
 }
 
-// watch has a stream hear of what changes, until stop is called.
-func (c *collector) watch() (w *watch, stop func()) {
-	w = &watch{news: make(chan struct{}, 1)}
+// Watch has a stream hear of what changes, until stop is called.
+func (c *Collector) Watch() (w *Watch, stop func()) {
+	w = &Watch{News: make(chan struct{}, 1)}
 	c.mu.Lock()
 	c.watches[w] = true
 	c.mu.Unlock()
@@ -299,8 +309,8 @@ func (c *collector) watch() (w *watch, stop func()) {
 	}
 }
 
-// follow has a stream hear of some subjects only, which are read again and again for it.
-func (c *collector) follow(w *watch, names map[string]bool) {
+// Follow has a stream hear of some subjects only, which are read again and again for it.
+func (c *Collector) Follow(w *Watch, names map[string]bool) {
 	c.mu.Lock()
 	same := w.subjects != nil && maps.Equal(w.subjects, names)
 	w.subjects = names
@@ -310,21 +320,21 @@ func (c *collector) follow(w *watch, names map[string]bool) {
 	}
 }
 
-// act lets it know that someone has changed something.
-func (c *collector) act() {
+// Act lets it know that someone has changed something.
+func (c *Collector) Act() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.acted = c.now()
 }
 
-// tell lets those who watch a subject know that it has changed.
-func (c *collector) tell(name string) {
+// Tell lets those who watch a subject know that it has changed.
+func (c *Collector) Tell(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.tellLocked(name)
 }
 
-func (c *collector) tellLocked(name string) {
+func (c *Collector) tellLocked(name string) {
 	for w := range c.watches {
 		if w.subjects == nil || w.subjects[name] {
 			w.tell()
@@ -332,14 +342,14 @@ func (c *collector) tellLocked(name string) {
 	}
 }
 
-func (w *watch) tell() {
+func (w *Watch) tell() {
 	select {
-	case w.news <- struct{}{}:
+	case w.News <- struct{}{}:
 	default:
 	}
 }
 
-func (c *collector) wake() {
+func (c *Collector) wake() {
 	select {
 	case c.changed <- struct{}{}:
 	default:

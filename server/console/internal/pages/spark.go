@@ -1,4 +1,4 @@
-package console
+package pages
 
 import (
 	"fmt"
@@ -12,13 +12,13 @@ import (
 // The size of a small chart, in pixels.
 const sparkWidth, sparkHeight = 120, 24
 
-// spark draws numbers as a line, the newest on the right, from 0 to the largest of them.
-func spark(all []int) template.HTML {
+// Spark draws numbers as a line, the newest of so many on the right, from 0 to the largest of them.
+func Spark(all []int, steps int) template.HTML {
 	if len(all) < 3 { // a dot says nothing
 		return ""
 	}
 	most := max(1, slices.Max(all))
-	step := float64(sparkWidth-2) / float64(pastSteps)
+	step := float64(sparkWidth-2) / float64(steps)
 	var line strings.Builder
 	for n, value := range all {
 		x := sparkWidth - 1 - step*float64(len(all)-1-n)

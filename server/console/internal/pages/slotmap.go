@@ -1,4 +1,4 @@
-package console
+package pages
 
 import (
 	"cmp"
@@ -14,47 +14,62 @@ import (
 
 // The map of a topic's slots, and the table below it.
 
-// mostCells are drawn. A topic may have 65,536 slots.
-const mostCells = 1024
+// MostCells are drawn. A topic may have 65,536 slots.
+const MostCells = 1024
 
-// cell is a slot on the map.
-type cell struct {
+// Cell is a slot on the map.
+type Cell struct {
 	Index int
-	State string // one of the words of stateOf
+	State string // one of the states
 	Sign  string // that stands for it, without colours
 	Short string // how many messages
 	Words string // all of it in words
 }
 
-// slotRow is a slot in the table.
-type slotRow struct {
+// SlotRow is a slot in the table.
+type SlotRow struct {
 	inspector.Slot
 	State string // in words
 	Owner string
 	Since time.Duration // of the batch in flight
 }
 
-// stateOf is what a slot does, and the sign for it on the map.
-func stateOf(s inspector.Slot) (state, sign string) {
-	switch {
-	case !s.Paused.IsZero():
-		return "paused", "‖"
-	case s.InFlight > 0:
-		return "busy", "▸"
-	case s.Overdue > longOverdue:
-		return "late", "!"
-	case s.Worker == "" && !s.Unseen && s.Due > 0:
-		return "alone", "?"
-	case s.Waiting+s.Retrying > 0:
-		return "waits", "·"
-	case s.Dead > 0:
-		return "dead", "×"
-	}
-	return "empty", ""
+// LongOverdue is how long a message is due before that needs someone.
+const LongOverdue = time.Minute
+
+// CellOf is a slot as the map shows it.
+func CellOf(s inspector.Slot) Cell {
+	state := stateOf(s)
+	return Cell{s.Index, state, states[state].sign, short(s.Waiting + s.Retrying), slotWords(s, state)}
 }
 
-// stateWords are the states in words.
-var stateWords = map[string]string{"paused": "paused", "busy": "in flight", "late": "overdue", "alone": "no worker", "waits": "waiting", "dead": "dead", "empty": "empty"}
+// states are what a slot may do, with the sign for it on the map, and how far down it stands in the table.
+var states = map[string]struct {
+	sign, words string
+	weight      int
+}{
+	"late": {"!", "overdue", 0}, "alone": {"?", "no worker", 0}, "paused": {"‖", "paused", 1}, "busy": {"▸", "in flight", 2},
+	"waits": {"·", "waiting", 3}, "dead": {"×", "dead", 4}, "empty": {"", "empty", 4},
+}
+
+// stateOf is what a slot does.
+func stateOf(s inspector.Slot) string {
+	switch {
+	case !s.Paused.IsZero():
+		return "paused"
+	case s.InFlight > 0:
+		return "busy"
+	case s.Overdue > LongOverdue:
+		return "late"
+	case s.Worker == "" && !s.Unseen && s.Due > 0:
+		return "alone"
+	case s.Waiting+s.Retrying > 0:
+		return "waits"
+	case s.Dead > 0:
+		return "dead"
+	}
+	return "empty"
+}
 
 // slotWords says what a slot holds and does.
 func slotWords(s inspector.Slot, state string) string {
@@ -93,21 +108,9 @@ func short(n int) string {
 // mostRows of slots are in the table.
 const mostRows = 24
 
-// rowsOf are the slots that say most about what goes on, and the one that was asked for.
-func rowsOf(slots []inspector.Slot, chosen int) (rows []slotRow) {
-	weight := func(s inspector.Slot) int {
-		switch state, _ := stateOf(s); state {
-		case "late", "alone":
-			return 0
-		case "paused":
-			return 1
-		case "busy":
-			return 2
-		case "waits":
-			return 3
-		}
-		return 4
-	}
+// RowsOf are the slots that say most about what goes on, and the one that was asked for.
+func RowsOf(slots []inspector.Slot, chosen int) (rows []SlotRow) {
+	weight := func(s inspector.Slot) int { return states[stateOf(s)].weight }
 	sorted := slices.Clone(slots)
 	slices.SortStableFunc(sorted, func(a, b inspector.Slot) int {
 		if pick := cmp.Compare(boolean(b.Index == chosen), boolean(a.Index == chosen)); pick != 0 {
@@ -122,8 +125,7 @@ func rowsOf(slots []inspector.Slot, chosen int) (rows []slotRow) {
 		if weight(s) >= 3 && s.Due+s.Dead+s.Retrying == 0 && s.Index != chosen { // the map says all of it
 			continue
 		}
-		state, _ := stateOf(s)
-		r := slotRow{Slot: s, State: stateWords[state], Owner: inspector.HolderName(s.Worker)}
+		r := SlotRow{Slot: s, State: states[stateOf(s)].words, Owner: inspector.HolderName(s.Worker)}
 		if s.InFlight > 0 {
 			r.Since = time.Since(s.Since)
 		}

@@ -1,4 +1,4 @@
-package console
+package census
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 	"github.com/slotmq/go-rmq/internal/cluster"
 )
 
-// census is what all topics hold. Where they have many slots together it counts some topics at a time, those first that
+// Census is what all topics hold. Where they have many slots together it counts some topics at a time, those first that
 // were not counted for longest.
-type census struct {
+type Census struct {
 	mu   sync.Mutex
 	seen map[string]counted // by topic
 }
@@ -31,10 +31,11 @@ const (
 	countWithin = 5 * time.Second
 )
 
-func newCensus() *census { return &census{seen: map[string]counted{}} }
+// New returns a census of nothing.
+func New() *Census { return &Census{seen: map[string]counted{}} }
 
-// count counts the next topics.
-func (c *census) count(ctx context.Context, i *inspector.Inspector, topics []inspector.Topic) error {
+// Count counts the next topics.
+func (c *Census) Count(ctx context.Context, i *inspector.Inspector, topics []inspector.Topic) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	there := make(map[string]bool, len(topics))
@@ -71,8 +72,8 @@ func (c *census) count(ctx context.Context, i *inspector.Inspector, topics []ins
 	return nil
 }
 
-// of is what is known of topics: of those that were counted, in their order; those that were not yet; and the oldest count.
-func (c *census) of(topics []inspector.Topic) (stats []inspector.Stats, missed []inspector.Failed, uncounted []string, oldest time.Time) {
+// Of is what is known of topics: of those that were counted, in their order; those that were not yet; and the oldest count.
+func (c *Census) Of(topics []inspector.Topic) (stats []inspector.Stats, missed []inspector.Failed, uncounted []string, oldest time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, t := range topics {
@@ -87,4 +88,47 @@ func (c *census) of(topics []inspector.Topic) (stats []inspector.Stats, missed [
 		}
 	}
 	return stats, missed, uncounted, oldest
+}
+
+// Past is how many messages each topic had in the last half hour, for the small charts.
+type Past struct {
+	mu   sync.Mutex
+	owed map[string][]int // by topic: what waits and is retried, at each step
+	last time.Time
+}
+
+const (
+	Step  = 15 * time.Second
+	Steps = 120
+)
+
+// NewPast returns a past of nothing.
+func NewPast() *Past { return &Past{owed: map[string][]int{}} }
+
+// Add notes what topics have now, unless the last time was just before.
+func (p *Past) Add(now time.Time, all []inspector.Stats) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if now.Sub(p.last) < Step*9/10 {
+		return
+	}
+	p.last = now
+	there := map[string]bool{}
+	for _, s := range all {
+		there[s.Topic.Name] = true
+		kept := append(p.owed[s.Topic.Name], s.Waiting+s.Retrying)
+		p.owed[s.Topic.Name] = kept[max(0, len(kept)-Steps):]
+	}
+	for name := range p.owed {
+		if !there[name] {
+			delete(p.owed, name)
+		}
+	}
+}
+
+// Of is how many messages a topic owed in the last half hour, and now.
+func (p *Past) Of(topic string, now int) []int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append(slices.Clone(p.owed[topic]), now)
 }

@@ -1,21 +1,21 @@
-package console
+package collector
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/wait"
 )
 
 // moved is a collector whose clock is moved by hand, and by readings that take so long.
 type moved struct {
-	*collector
+	*Collector
 	now   time.Time
 	took  time.Duration
 	fails error
@@ -28,8 +28,8 @@ func byTime(context.Context) func(time.Duration) (time.Duration, bool) {
 }
 
 func newMoved() *moved {
-	m := &moved{collector: newCollector(byTime), now: time.Unix(1e9, 0), took: 10 * time.Millisecond}
-	m.collector.now = func() time.Time { return m.now }
+	m := &moved{Collector: newCollector(byTime), now: time.Unix(1e9, 0), took: 10 * time.Millisecond}
+	m.Collector.now = func() time.Time { return m.now }
 	return m
 }
 
@@ -43,9 +43,9 @@ func (m *moved) read(context.Context) (any, error) {
 }
 
 // follows watches some subjects.
-func (m *moved) follows(names map[string]bool) (w *watch, stop func()) {
-	w, stop = m.watch()
-	m.follow(w, names)
+func (m *moved) follows(names map[string]bool) (w *Watch, stop func()) {
+	w, stop = m.Watch()
+	m.Follow(w, names)
 	return w, stop
 }
 
@@ -54,7 +54,7 @@ func (m *moved) pass(d time.Duration) {
 	for end := m.now.Add(d); m.now.Before(end); {
 		s, busy, wait := m.next()
 		if s != nil {
-			m.collector.read(context.Background(), s, busy)
+			m.Collector.read(context.Background(), s, busy)
 			continue
 		}
 		m.now = m.now.Add(min(max(wait, time.Millisecond), end.Sub(m.now)))
@@ -69,7 +69,7 @@ func TestShare(t *testing.T) {
 		m.took = took
 		names := map[string]bool{"a": true, "b": true, "c": true}
 		for name := range names {
-			m.get(context.Background(), name, false, m.read)
+			m.Get(context.Background(), name, false, m.read)
 		}
 		for range 20 {
 			_, stop := m.follows(names)
@@ -78,7 +78,7 @@ func TestShare(t *testing.T) {
 		began, first := m.now, m.reads
 		for range 20_000 {
 			m.pass(100 * time.Millisecond)
-			m.get(context.Background(), "a", false, m.read)
+			m.Get(context.Background(), "a", false, m.read)
 		}
 		spent := time.Duration(m.reads-first) * took
 		if most := m.now.Sub(began)/share + time.Duration(len(names))*took; spent > most || m.reads-first < 10 {
@@ -98,7 +98,7 @@ func TestShareOfReloads(t *testing.T) {
 	began := m.now
 	for range 2000 {
 		for name := range strings.SplitSeq("abcdefghij", "") {
-			m.get(context.Background(), name, false, m.read)
+			m.Get(context.Background(), name, false, m.read)
 		}
 		m.pass(time.Second)
 	}
@@ -107,7 +107,7 @@ func TestShareOfReloads(t *testing.T) {
 	}
 	m.pass(shownFor)
 	for name := range strings.SplitSeq("klmnopqrst", "") {
-		m.get(context.Background(), name, true, m.read)
+		m.Get(context.Background(), name, true, m.read)
 	}
 	if n := m.wanted(); n != 1 {
 		t.Errorf("%d subjects are read again and again", n)
@@ -126,8 +126,8 @@ func TestCostly(t *testing.T) {
 			return *n, nil
 		}
 	}
-	m.get(context.Background(), "light", false, reads(&light, time.Millisecond))
-	m.get(context.Background(), "heavy", false, reads(&heavy, 10*time.Second))
+	m.Get(context.Background(), "light", false, reads(&light, time.Millisecond))
+	m.Get(context.Background(), "heavy", false, reads(&heavy, 10*time.Second))
 	_, stop := m.follows(map[string]bool{"light": true, "heavy": true})
 	defer stop()
 	const span = 10 * time.Hour
@@ -152,7 +152,7 @@ func TestSleepIsNoCost(t *testing.T) {
 		m.now = m.now.Add(20 * time.Millisecond)
 		return 1, nil
 	}
-	m.get(context.Background(), "a", false, counted)
+	m.Get(context.Background(), "a", false, counted)
 	if owes := m.subjects["a"].owes; owes > 0 {
 		t.Errorf("it owes %v", owes)
 	}
@@ -162,7 +162,7 @@ func TestSleepIsNoCost(t *testing.T) {
 func TestWatched(t *testing.T) {
 	t.Parallel()
 	m := newMoved()
-	m.get(context.Background(), "a", false, m.read)
+	m.Get(context.Background(), "a", false, m.read)
 	m.pass(time.Minute)
 	if m.reads != 1 {
 		t.Errorf("%d readings without a viewer", m.reads)
@@ -173,13 +173,13 @@ func TestWatched(t *testing.T) {
 		t.Errorf("%d readings in a minute", m.reads)
 	}
 	select {
-	case <-w.news:
+	case <-w.News:
 	default:
 		t.Error("the viewer does not hear of them")
 	}
-	m.get(context.Background(), "b", true, m.read)
+	m.Get(context.Background(), "b", true, m.read)
 	select {
-	case <-w.news:
+	case <-w.News:
 		t.Error("the viewer hears of what its page does not show")
 	default:
 	}
@@ -189,7 +189,7 @@ func TestWatched(t *testing.T) {
 		t.Error("it is not forgotten")
 	}
 	m.reads = 0
-	m.keep("topics", 15*time.Second, m.read)
+	m.Keep("topics", 15*time.Second, m.read)
 	m.pass(time.Minute)
 	if m.reads < 4 || m.reads > 5 {
 		t.Errorf("%d readings of what is kept", m.reads)
@@ -200,18 +200,18 @@ func TestWatched(t *testing.T) {
 func TestAway(t *testing.T) {
 	t.Parallel()
 	m := newMoved()
-	m.get(context.Background(), "a", false, m.read)
+	m.Get(context.Background(), "a", false, m.read)
 	_, stop := m.follows(map[string]bool{"a": true})
 	defer stop()
 	m.fails, m.took = errors.New("Redis is away"), readWithin
 	m.pass(time.Minute)
-	got := m.get(context.Background(), "a", false, m.read)
-	if got.value != 1 || got.err == nil || m.now.Sub(got.failing) < 50*time.Second || m.reads < 3 {
+	got := m.Get(context.Background(), "a", false, m.read)
+	if got.Value != 1 || got.Err == nil || m.now.Sub(got.Failing) < 50*time.Second || m.reads < 3 {
 		t.Errorf("%+v after %d readings", got, m.reads)
 	}
 	m.fails, m.took = nil, time.Millisecond
 	m.pass(afterError)
-	if got := m.get(context.Background(), "a", false, m.read); got.err != nil || !got.failing.IsZero() || got.value == 1 {
+	if got := m.Get(context.Background(), "a", false, m.read); got.Err != nil || !got.Failing.IsZero() || got.Value == 1 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -229,12 +229,12 @@ func TestTogether(t *testing.T) {
 		return reads.Load(), nil
 	}
 	var all sync.WaitGroup
-	all.Go(func() { c.get(context.Background(), "a", false, read) })
+	all.Go(func() { c.Get(context.Background(), "a", false, read) })
 	<-begun
 	for range 20 {
-		all.Go(func() { c.get(context.Background(), "a", false, read) })
+		all.Go(func() { c.Get(context.Background(), "a", false, read) })
 	}
-	all.Go(func() { c.get(context.Background(), "a", true, read) })
+	all.Go(func() { c.Get(context.Background(), "a", true, read) })
 	<-begun
 	close(on)
 	all.Wait()
@@ -249,12 +249,12 @@ func TestAct(t *testing.T) {
 	m := newMoved()
 	m.took = time.Second
 	for range 2 {
-		m.get(context.Background(), "a", false, m.read)
+		m.Get(context.Background(), "a", false, m.read)
 	}
 	m.now = m.now.Add(time.Second)
-	m.act()
+	m.Act()
 	for range 2 {
-		if got := m.get(context.Background(), "a", false, m.read); got.value != 2 {
+		if got := m.Get(context.Background(), "a", false, m.read); got.Value != 2 {
 			t.Errorf("%+v is what was known before", got)
 		}
 	}
@@ -263,18 +263,18 @@ func TestAct(t *testing.T) {
 	c := newCollector(byTime)
 	var all sync.WaitGroup
 	all.Go(func() {
-		c.get(context.Background(), "a", false, func(context.Context) (any, error) {
+		c.Get(context.Background(), "a", false, func(context.Context) (any, error) {
 			close(old)
 			<-on
 			return "old", nil
 		})
 	})
 	<-old
-	c.act()
+	c.Act()
 	c.mu.Lock()
 	c.subjects["a"].read = func(context.Context) (any, error) { return "new", nil }
 	c.mu.Unlock()
-	if got := c.get(context.Background(), "a", false, nil); got.value != "new" {
+	if got := c.Get(context.Background(), "a", false, nil); got.Value != "new" {
 		t.Errorf("%+v had begun before", got)
 	}
 	close(on)
@@ -288,7 +288,7 @@ func TestFreshTogether(t *testing.T) {
 	var all sync.WaitGroup
 	for range 50 {
 		all.Go(func() {
-			c.get(context.Background(), "a", true, func(context.Context) (any, error) { return 0, nil })
+			c.Get(context.Background(), "a", true, func(context.Context) (any, error) { return 0, nil })
 		})
 	}
 	all.Wait()
@@ -296,12 +296,12 @@ func TestFreshTogether(t *testing.T) {
 	m := newMoved()
 	old := m.now
 	s := &subject{read: func(context.Context) (any, error) { // another one begins and ends within it
-		later := &subject{got: reading{value: "new", began: old.Add(time.Second), tried: old.Add(2 * time.Second)}}
+		later := &subject{got: Reading{Value: "new", began: old.Add(time.Second), tried: old.Add(2 * time.Second)}}
 		m.subjects["a"].got = later.got
 		return "old", nil
 	}}
 	m.subjects["a"] = s
-	if got := m.collector.read(context.Background(), s, s.begin(m.now)); got.value != "new" {
+	if got := m.Collector.read(context.Background(), s, s.begin(m.now)); got.Value != "new" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -310,50 +310,48 @@ func TestFreshTogether(t *testing.T) {
 func TestNoNewsIsMissed(t *testing.T) {
 	t.Parallel()
 	m := newMoved()
-	w, stop := m.watch()
+	w, stop := m.Watch()
 	defer stop()
 	heard := func() bool {
 		select {
-		case <-w.news:
+		case <-w.News:
 			return true
 		default:
 			return false
 		}
 	}
-	if m.tell("job 1"); !heard() {
+	if m.Tell("job 1"); !heard() {
 		t.Error("what ended before its page was shown is missed")
 	}
-	m.follow(w, map[string]bool{"job 1": true})
-	if m.tell("job 2"); heard() {
+	m.Follow(w, map[string]bool{"job 1": true})
+	if m.Tell("job 2"); heard() {
 		t.Error("the page of one job hears of another one")
 	}
-	if m.tell("job 1"); !heard() {
+	if m.Tell("job 1"); !heard() {
 		t.Error("not heard")
 	}
 }
 
-// How long a job still takes is right for as many messages as there may be, and from the first ones on.
-func TestTimeLeft(t *testing.T) {
+// However many things people ask for, no more than so many are remembered.
+func TestSubjectsAreBounded(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		job  *job
-		want time.Duration
-	}{
-		{&job{Total: 10_000_000, Began: time.Now().Add(-time.Hour), done: 360_000}, 96_400 * time.Second},
-		{&job{Total: 95, Began: time.Now().Add(-time.Second / 4), done: 4, Rate: 8}, 91 * time.Second / 8},
-	} {
-		if left := c.job.State().Left; left < c.want*9/10 || left > c.want*2 {
-			t.Errorf("%v left, and not %v", left, c.want)
+	m := newMoved()
+	m.Keep("kept", time.Hour, m.read)
+	_, stop := m.follows(map[string]bool{"watched": true})
+	defer stop()
+	m.Get(context.Background(), "watched", false, m.read)
+	for n := range 2 * mostSubjects {
+		m.Get(context.Background(), fmt.Sprint(n), false, m.read)
+	}
+	if n := len(m.subjects); n > mostSubjects {
+		t.Errorf("%d are remembered", n)
+	}
+	for _, name := range []string{"kept", "watched", fmt.Sprint(2*mostSubjects - 1)} {
+		if m.subjects[name] == nil {
+			t.Errorf("%s is forgotten", name)
 		}
 	}
-}
-
-// Counts that were taken one after the other do not make a bar negative.
-func TestBucketsOf(t *testing.T) {
-	t.Parallel()
-	for _, b := range bucketsOf(inspector.Counts{Waiting: 4}, []int{5, 3, 3, 4}) {
-		if b.Count < 0 || b.Part < 0 || b.Part > 100 {
-			t.Errorf("%+v", b)
-		}
+	if m.subjects["0"] != nil {
+		t.Error("the oldest is remembered")
 	}
 }
