@@ -47,7 +47,7 @@ type search struct {
 // loadFind looks for a message whose whole content is given: if there is one, its page is shown. If there is none, it
 // looks for messages whose contents have that as a part.
 func loadFind(v *visit) (any, error) {
-	text, err := content(v)
+	text, err := contentOf(v)
 	if err != nil {
 		return nil, err
 	}

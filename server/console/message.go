@@ -121,7 +121,7 @@ type chronicle struct {
 
 func loadMessage(v *visit) (any, error) {
 	topic := v.param("topic")
-	content, err := content(v)
+	content, err := contentOf(v)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +194,7 @@ func (c *Console) style() story.Style {
 
 // doCancel takes a message back.
 func doCancel(v *visit) error {
-	content, err := content(v)
+	content, err := contentOf(v)
 	if err != nil {
 		return err
 	}
@@ -216,7 +216,7 @@ func doCancel(v *visit) error {
 
 // doReschedule gives a message that waits another time or priority.
 func doReschedule(v *visit) error {
-	content, err := content(v)
+	content, err := contentOf(v)
 	if err != nil {
 		return err
 	}
@@ -246,8 +246,8 @@ func backTo(v *visit, content, done string, d audit.Deed, err error) error {
 // mostSearched messages of a slot are compared with a hash.
 const mostSearched = 10_000
 
-// content is the content of the message that is named.
-func content(v *visit) (string, error) {
+// contentOf is the content of the message that is named.
+func contentOf(v *visit) (string, error) {
 	if hash := v.param("hash"); hash != "" {
 		return sought(v, hash)
 	}
@@ -284,14 +284,10 @@ func searchFor(v *visit, hash string) (string, error) {
 	if err != nil {
 		return "", problem.Refused("The address names a message by its hash, and not its slot. Begin at a list again.")
 	}
-	states := []inspector.State{inspector.State(v.param("state"))}
-	for _, s := range []inspector.State{inspector.Waiting, inspector.InFlight, inspector.Retrying, inspector.Dead} {
-		if s != states[0] {
-			states = append(states, s)
-		}
-	}
-	if !known(states[0]) {
-		states = states[1:]
+	states := []inspector.State{inspector.Waiting, inspector.InFlight, inspector.Retrying, inspector.Dead}
+	seen := inspector.State(v.param("state"))
+	if at := slices.Index(states, seen); at > 0 {
+		states = slices.Insert(slices.Delete(states, at, at+1), 0, seen)
 	}
 	for _, state := range states {
 		content, found, err := searchIn(v, v.param("topic"), state, slot, hash)
@@ -301,10 +297,6 @@ func searchFor(v *visit, hash string) (string, error) {
 	}
 	return "", problem.Missing("This message is not among the first " + words.Grouped(mostSearched) +
 		" of its slot. It may have been handled, cancelled or deleted.")
-}
-
-func known(s inspector.State) bool {
-	return s == inspector.Waiting || s == inspector.InFlight || s == inspector.Retrying || s == inspector.Dead
 }
 
 func searchIn(v *visit, topic string, state inspector.State, slot int, hash string) (content string, found bool, err error) {

@@ -164,12 +164,12 @@ func TestStreamSearchesOnce(t *testing.T) {
 	for slot := range 4 {
 		link := c.contents.Link("mails", inspector.Entry{Content: "mail 1", Slot: slot, State: inspector.Waiting})
 		v := &visit{Console: c, ctx: ctx, r: httptest.NewRequest(http.MethodGet, "/"+link, nil)}
-		first, err := content(v)
+		first, err := contentOf(v)
 		if err != nil {
 			continue // it is in another slot
 		}
 		must.Do(t, s.Client(t).FlushAll(ctx).Err())
-		if again, err := content(v); err != nil || again != first || first != "mail 1" {
+		if again, err := contentOf(v); err != nil || again != first || first != "mail 1" {
 			t.Errorf("%q %v", again, err)
 		}
 		return

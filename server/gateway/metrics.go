@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"maps"
 	"net/http"
 	"sync"
 	"time"
@@ -134,11 +135,7 @@ func (m *Metrics) given(receipt string, until time.Time) {
 
 // forget forgets batches whose time to run is over.
 func (m *Metrics) forget(now time.Time) {
-	for receipt, until := range m.out {
-		if now.After(until) {
-			delete(m.out, receipt)
-		}
-	}
+	maps.DeleteFunc(m.out, func(_ string, until time.Time) bool { return now.After(until) })
 }
 
 // ServeHTTP writes the metrics. It asks for no token: serve it where only those come who may see the names of all topics.

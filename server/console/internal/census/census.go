@@ -3,6 +3,7 @@ package census
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -42,11 +43,7 @@ func (c *Census) Count(ctx context.Context, i *inspector.Inspector, topics []ins
 	for _, t := range topics {
 		there[t.Name] = true
 	}
-	for name := range c.seen {
-		if !there[name] {
-			delete(c.seen, name)
-		}
-	}
+	maps.DeleteFunc(c.seen, func(name string, _ counted) bool { return !there[name] })
 	next := slices.Clone(topics)
 	slices.SortStableFunc(next, func(a, b inspector.Topic) int { return c.seen[a.Name].at.Compare(c.seen[b.Name].at) })
 	began, left := time.Now(), countSlots
@@ -119,11 +116,7 @@ func (p *Past) Add(now time.Time, all []inspector.Stats) {
 		kept := append(p.owed[s.Topic.Name], s.Waiting+s.Retrying)
 		p.owed[s.Topic.Name] = kept[max(0, len(kept)-Steps):]
 	}
-	for name := range p.owed {
-		if !there[name] {
-			delete(p.owed, name)
-		}
-	}
+	maps.DeleteFunc(p.owed, func(name string, _ []int) bool { return !there[name] })
 }
 
 // Of is how many messages a topic owed in the last half hour, and now.

@@ -17,7 +17,7 @@ type Slots struct {
 	Slots []int `json:"slots"`
 }
 
-// Meant are they in order.
+// Meant are these slots, in order.
 func (s Slots) Meant() ([]int, error) {
 	slices.Sort(s.Slots)
 	return slices.Compact(s.Slots), someSlots(s.Slots)
