@@ -1,6 +1,7 @@
 package dead
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -36,12 +37,10 @@ type exporting struct {
 	filter
 	to string
 
-	*frame.Page
-	inspector *inspector.Inspector
-	topic     string
-	query     inspector.DeadQuery
-	total     int
-	done      int // were read
+	*frame.Call
+	query inspector.DeadQuery
+	total int
+	done  int // were read
 
 	// What is read and not written yet. Messages that died in the same ms are written
 	// together, so that another export can go on after that ms: only a time of death can be
@@ -66,7 +65,7 @@ const (
 )
 
 func (x *exporting) run(ctx context.Context, c *frame.Call) (err error) {
-	x.Page, x.inspector, x.topic = c.Page, c.Inspector, c.Args[0]
+	x.Call = c
 	if x.query, err = x.upTo(ctx, c); err != nil {
 		return err
 	}
@@ -91,13 +90,13 @@ func (x *exporting) run(ctx context.Context, c *frame.Call) (err error) {
 // all writes them to the output.
 func (x *exporting) all(ctx context.Context) (err error) {
 	if x.query.Content == nil && x.query.Reason == "" { // otherwise all would be read twice
-		if x.total, err = x.inspector.DeadCount(ctx, x.topic, x.query); err != nil {
+		if x.total, err = x.Inspector.DeadCount(ctx, x.Args[0], x.query); err != nil {
 			return err
 		}
 	}
 	bar := x.Progress("export", x.total)
 	defer bar.End()
-	for e, err := range x.inspector.Dead(ctx, x.topic, x.query) {
+	for e, err := range x.Inspector.Dead(ctx, x.Args[0], x.query) {
 		if err == nil {
 			err = x.take(ctx, e)
 		}
@@ -187,7 +186,9 @@ func (x *exporting) toFile(ctx context.Context, c *frame.Call) error {
 	}
 	defer os.Remove(f.Name()) // unless it was renamed
 	defer f.Close()
-	x.Page = c.On(f)
+	inFile, page := *c, *c.Page
+	page.Out, page.Screen.Terminal = bufio.NewWriter(f), false // where nobody sees it
+	inFile.Page, x.Call = &page, &inFile
 	if err = x.all(ctx); err != nil {
 		return c.Halted(ctx, err, x.of(x.done)+" read, no file written", x.rest(c, x.query, 0))
 	}
@@ -200,7 +201,7 @@ func (x *exporting) toFile(ctx context.Context, c *frame.Call) error {
 	if err != nil {
 		return frame.Failed("--out: %w", err)
 	}
-	return c.Answer(exportedJSON{x.topic, x.done, to}, "wrote %s of %s to %s", words.Count(x.done, "dead message"), words.Legible(x.topic), words.Legible(to))
+	return c.Answer(exportedJSON{x.Args[0], x.done, to}, "wrote %s of %s to %s", words.Count(x.done, "dead message"), words.Legible(x.Args[0]), words.Legible(to))
 }
 
 type exportedJSON struct {

@@ -1,6 +1,9 @@
 package frame
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -9,6 +12,28 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/words"
 )
+
+// Halted is the error of a long command that was stopped: why it stopped, how far it got,
+// and the command that goes on, if there is anything left to do. Typing the same command
+// again would not be the same: --limit counts what is done already, and an age moves on.
+func (c *Call) Halted(ctx context.Context, err error, far, goOn string) error {
+	if goOn == "" {
+		return c.Ended(ctx, err, far+"; that is all that --limit allows")
+	}
+	return c.Ended(ctx, err, far+"; go on with: "+goOn)
+}
+
+// Ended is such an error; far says how far the command got.
+func (c *Call) Ended(ctx context.Context, err error, far string) error {
+	line, _ := c.Explain(err)
+	switch {
+	case ctx.Err() == nil:
+		return Failed("%s; %s", line, far)
+	case !errors.Is(err, ctx.Err()): // it did not end for that alone
+		far = line + "; " + far
+	}
+	return &Error{Err: fmt.Errorf("interrupted; %s", far), Code: Interrupted}
+}
 
 // Again is the present command as you would type it. The flags in instead have that value,
 // and are left out if it is empty.
@@ -34,13 +59,11 @@ func (c *Call) Again(instead map[string]string) string {
 			}
 		case f.Value.Type() == "bool" && value == "true":
 			flags = append(flags, "--"+f.Name)
-		case f.Name == "journal":
-			flags = append(flags, "--"+f.Name+"="+words.Quoted(withoutSecrets(value)))
-		case f.Name == "redis":
-			flags = append(flags, "--"+f.Name+"="+words.Quoted(urlWithoutPassword(value)))
-		case f.Name == "zk-auth":
-			flags = append(flags, "--"+f.Name+"="+words.Quoted(withoutPassword(value)))
 		default:
+			hide := map[string]func(string) string{"journal": withoutSecrets, "redis": urlWithoutPassword, "zk-auth": withoutPassword}[f.Name]
+			if hide != nil {
+				value = hide(value)
+			}
 			flags = append(flags, "--"+f.Name+"="+words.Quoted(value))
 		}
 	})

@@ -3,7 +3,6 @@ package frame
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -83,28 +82,6 @@ func (c *Call) Changed(flag string) bool { return c.cmd.Flags().Changed(flag) }
 // Style is how lines about messages are written here.
 func (c *Call) Style() story.Style {
 	return story.Style{Moment: Moment, Content: c.Brief, Requeue: c.Name + " dead requeue"}
-}
-
-// Halted is the error of a long command that was stopped: why it stopped, how far it got,
-// and the command that goes on, if there is anything left to do. Typing the same command
-// again would not be the same: --limit counts what is done already, and an age moves on.
-func (c *Call) Halted(ctx context.Context, err error, far, goOn string) error {
-	if goOn == "" {
-		return c.Ended(ctx, err, far+"; that is all that --limit allows")
-	}
-	return c.Ended(ctx, err, far+"; go on with: "+goOn)
-}
-
-// Ended is such an error; far says how far the command got.
-func (c *Call) Ended(ctx context.Context, err error, far string) error {
-	line, _ := c.Explain(err)
-	switch {
-	case ctx.Err() == nil:
-		return Failed("%s; %s", line, far)
-	case !errors.Is(err, ctx.Err()): // it did not end for that alone
-		far = line + "; " + far
-	}
-	return &Error{Err: fmt.Errorf("interrupted; %s", far), Code: Interrupted}
 }
 
 // flagOrEnv is the value of a flag, or else of the environment, or else a default. The

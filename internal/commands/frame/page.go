@@ -2,14 +2,18 @@ package frame
 
 import (
 	"bufio"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/term"
 
 	"github.com/slotmq/go-rmq/internal/columns"
+	"github.com/slotmq/go-rmq/internal/wire"
 	"github.com/slotmq/go-rmq/internal/words"
 )
 
@@ -34,13 +38,6 @@ type Page struct {
 
 func newPage(name string, stdin io.Reader, stdout, stderr io.Writer) *Page {
 	return &Page{Name: name, In: stdin, Out: bufio.NewWriter(stdout), Errs: stderr, Screen: screenOf(stdout), Status: screenOf(stderr)}
-}
-
-// On is a page like this one, but that what is printed goes elsewhere, and nobody sees it there.
-func (p *Page) On(w io.Writer) *Page {
-	other := *p
-	other.Out, other.Screen.Terminal = bufio.NewWriter(w), false
-	return &other
 }
 
 // Flush writes what was printed so far.
@@ -143,3 +140,37 @@ func (p *Page) Paint(h Hue, text string) string {
 	}
 	return "\x1b[" + string(h) + "m" + text + "\x1b[0m"
 }
+
+// Contents are those of messages, as they are given and shown.
+type Contents struct {
+	Base64 bool // in both ways
+}
+
+// ReadContent reads a CONTENT from the command line.
+func (s *Contents) ReadContent(arg string) (string, error) {
+	if !s.Base64 {
+		return arg, nil
+	}
+	content, err := base64.StdEncoding.DecodeString(arg)
+	if err != nil {
+		return "", Misused("with --base64 contents are base64, and %s is not: %w", strconv.Quote(columns.Shorten(arg, 40)), err)
+	}
+	return string(content), nil
+}
+
+// Text is a content as it is shown to people.
+func (s *Contents) Text(content string) string {
+	if s.Base64 {
+		return base64.StdEncoding.EncodeToString([]byte(content))
+	}
+	return words.Legible(content)
+}
+
+// Brief is a content as a sentence has it.
+func (s *Contents) Brief(content string) string { return columns.Shorten(s.Text(content), 60) }
+
+// Shown is a content in JSON. With --base64 it is base64 in any case.
+func (s *Contents) Shown(content string) wire.Shown { return wire.Show(content, s.Base64) }
+
+// Moment is a time as the clock on the wall here shows it.
+func Moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05.000") }

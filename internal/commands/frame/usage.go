@@ -131,13 +131,15 @@ func Arguments(use string) (least, most int) {
 }
 
 func count(cmd *cobra.Command, n, least, most int) error {
+	hint := "quote contents with spaces, -h says more"
+	if watch := cmd.Flags().Lookup("watch"); watch != nil && watch.Changed {
+		hint = "what belongs to --watch stands behind =, as in --watch=5s"
+	}
 	switch {
 	case n < least:
 		return Misused("too few arguments, %d of %d: %s; -h says more", n, least, usageLine(cmd))
-	case most >= 0 && n > most && cmd.Flags().Lookup("watch") != nil && cmd.Flags().Changed("watch"):
-		return Misused("too many arguments, %d and not %d: %s; what belongs to --watch stands behind =, as in --watch=5s", n, most, usageLine(cmd))
 	case most >= 0 && n > most:
-		return Misused("too many arguments, %d and not %d: %s; quote contents with spaces, -h says more", n, most, usageLine(cmd))
+		return Misused("too many arguments, %d and not %d: %s; %s", n, most, usageLine(cmd), hint)
 	}
 	return nil
 }

@@ -122,12 +122,9 @@ func (r *restoring) run(ctx context.Context, c *frame.Call) error {
 	if err != nil {
 		return r.stopped(ctx, err, recovery.Restored{})
 	}
-	bar := c.Progress("restore", 0)
 	options := r.options
 	options.Patience = flushPatience
-	options.Progress = func(done recovery.Restored) { bar.Show(met(done)) }
-	done, err := r.both.Restore(ctx, options)
-	bar.End()
+	done, err := r.restore(ctx, "restore", options)
 	if err != nil {
 		return r.stopped(ctx, err, done)
 	}
@@ -168,10 +165,14 @@ func (r *restoring) announceWait(ctx context.Context) error {
 
 // count counts what is to be restored, and writes nothing.
 func (r *restoring) count(ctx context.Context, patience time.Duration) (recovery.Restored, error) {
-	bar := r.Progress("count", 0)
-	defer bar.End()
 	options := r.options
 	options.DryRun, options.Rate, options.Patience = true, limitOfRates, patience
+	return r.restore(ctx, "count", options)
+}
+
+func (r *restoring) restore(ctx context.Context, what string, options recovery.Restore) (recovery.Restored, error) {
+	bar := r.Progress(what, 0)
+	defer bar.End()
 	options.Progress = func(done recovery.Restored) { bar.Show(met(done)) }
 	return r.both.Restore(ctx, options)
 }

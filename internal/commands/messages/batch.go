@@ -39,12 +39,19 @@ type batch struct {
 	size  int64 // of the file; 0: not known
 	read  int64 // bytes
 	line  int   // the last that was read
-	sent  int   // the last of those that were sent, with all before it
 
 	drafts  []wire.Draft // the chunk
 	numbers []int        // its lines
+	batchJSON
+}
 
-	done, stored, merged, duplicates int
+type batchJSON struct {
+	Topic      string `json:"topic"`
+	Sent       int    `json:"sent"`
+	Stored     int    `json:"stored"`
+	Merged     int    `json:"merged"`
+	Duplicates int    `json:"duplicates,omitempty"`
+	Line       int    `json:"last_line"` // of those that were sent, with all before it
 }
 
 // textLine is one line of the input, or why there is no further one.
@@ -102,7 +109,7 @@ func (s *sending) sendBatch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b := &batch{sending: s, flags: flags, sent: s.fromLine - 1}
+	b := &batch{sending: s, flags: flags, batchJSON: batchJSON{Topic: s.To.Name, Line: s.fromLine - 1}}
 	from := s.In
 	if s.batch != "-" {
 		f, err := os.Open(s.batch)
@@ -141,15 +148,15 @@ func (b *batch) all(ctx context.Context, bar *frame.Progress) error {
 		}
 		switch {
 		case errors.Is(readErr, io.EOF):
-			b.sent = b.line
+			b.Line = b.line
 			return nil
 		case readErr != nil:
 			return readErr
 		}
 		if b.size > 0 && b.read > 0 {
-			bar.Total = int(float64(b.done) * float64(b.size) / float64(b.read))
+			bar.Total = int(float64(b.Sent) * float64(b.size) / float64(b.read))
 		}
-		bar.Show(b.done)
+		bar.Show(b.Sent)
 	}
 }
 
@@ -219,9 +226,6 @@ func (b *batch) end(err error) error {
 
 // send sends the lines of the chunk before the first wrong one.
 func (b *batch) send(ctx context.Context) error {
-	if len(b.drafts) == 0 {
-		return nil
-	}
 	// A delay counts from the send, not from when the line was read.
 	var err error
 	var messages []message.Message
@@ -233,15 +237,16 @@ func (b *batch) send(ctx context.Context) error {
 		}
 		messages = append(messages, m)
 	}
-	if len(messages) > 0 {
-		if err := b.sendMessages(ctx, messages); err != nil {
-			return err
-		}
+	if sendErr := b.sendMessages(ctx, messages); sendErr != nil {
+		return sendErr
 	}
 	return err
 }
 
 func (b *batch) sendMessages(ctx context.Context, messages []message.Message) error {
+	if len(messages) == 0 {
+		return nil
+	}
 	receipts, err := b.to.SendBatch(ctx, b.To, messages)
 	if errors.Is(err, message.ErrInvalid) { // nothing of it was sent; one by one we find out which it is
 		for n, m := range messages {
@@ -250,7 +255,7 @@ func (b *batch) sendMessages(ctx context.Context, messages []message.Message) er
 				return &errLine{b.numbers[n], err, errors.Is(err, message.ErrInvalid)}
 			}
 			b.count(receipt)
-			b.sent = b.numbers[n]
+			b.Line = b.numbers[n]
 		}
 		return nil
 	}
@@ -260,7 +265,7 @@ func (b *batch) sendMessages(ctx context.Context, messages []message.Message) er
 		if more := len(failed.Indexes) - 1; more > 0 {
 			err = fmt.Errorf("%w, and so with %d more of those up to line %d", err, more, b.line)
 		}
-		b.sent = first - 1
+		b.Line = first - 1
 		return &errLine{first, err, false}
 	}
 	if err != nil {
@@ -269,19 +274,19 @@ func (b *batch) sendMessages(ctx context.Context, messages []message.Message) er
 	for _, r := range receipts {
 		b.count(r)
 	}
-	b.sent = b.numbers[len(messages)-1]
+	b.Line = b.numbers[len(messages)-1]
 	return nil
 }
 
 func (b *batch) count(r producer.Receipt) {
-	b.done++
+	b.Sent++
 	switch r.Outcome {
 	case producer.Merged:
-		b.merged++
+		b.Merged++
 	case producer.Duplicate:
-		b.duplicates++
+		b.Duplicates++
 	default:
-		b.stored++
+		b.Stored++
 	}
 }
 
@@ -291,37 +296,28 @@ func (b *batch) stopped(ctx context.Context, err error) error {
 	if errors.As(err, &misuse) {
 		return err
 	}
-	far := fmt.Sprintf("lines %d to %d were sent", b.fromLine, b.sent)
+	far := fmt.Sprintf("lines %d to %d were sent", b.fromLine, b.Line)
 	switch {
-	case b.sent < b.fromLine:
+	case b.Line < b.fromLine:
 		far = "nothing was sent"
-	case b.sent == b.fromLine:
-		far = fmt.Sprintf("line %d was sent", b.sent)
+	case b.Line == b.fromLine:
+		far = fmt.Sprintf("line %d was sent", b.Line)
 	}
-	goOn := b.Again(map[string]string{"from-line": strconv.Itoa(b.sent + 1)})
+	goOn := b.Again(map[string]string{"from-line": strconv.Itoa(b.Line + 1)})
 	var bad *errLine
 	switch {
 	case !errors.As(err, &bad) || !bad.mend:
 		return b.Halted(ctx, err, far, goOn)
-	case b.sent == 0:
+	case b.Line == 0:
 		return b.Ended(ctx, err, fmt.Sprintf("%s; mend line %d and send the file again", far, bad.line))
 	}
 	return b.Ended(ctx, err, fmt.Sprintf("%s; mend line %d, then go on with: %s", far, bad.line, goOn))
 }
 
-type batchJSON struct {
-	Topic      string `json:"topic"`
-	Sent       int    `json:"sent"`
-	Stored     int    `json:"stored"`
-	Merged     int    `json:"merged"`
-	Duplicates int    `json:"duplicates,omitempty"`
-	Line       int    `json:"last_line"`
-}
-
 func (b *batch) report() error {
-	line := fmt.Sprintf("sent %s to %s: %s stored, %s merged", words.Count(b.done, "message"), words.Legible(b.To.Name), words.Grouped(b.stored), words.Grouped(b.merged))
-	if b.duplicates > 0 {
-		line += ", " + words.Count(b.duplicates, "duplicate")
+	line := fmt.Sprintf("sent %s to %s: %s stored, %s merged", words.Count(b.Sent, "message"), words.Legible(b.To.Name), words.Grouped(b.Stored), words.Grouped(b.Merged))
+	if b.Duplicates > 0 {
+		line += ", " + words.Count(b.Duplicates, "duplicate")
 	}
-	return b.Answer(batchJSON{b.To.Name, b.done, b.stored, b.merged, b.duplicates, b.sent}, "%s", line)
+	return b.Answer(b.batchJSON, "%s", line)
 }

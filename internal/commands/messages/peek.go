@@ -101,18 +101,18 @@ func (p *peeking) entries(ctx context.Context, i *inspector.Inspector, topic str
 	return func(yield func(inspector.Entry, error) bool) {
 		shown := 0
 		for e, err := range i.Peek(ctx, topic, inspector.State(p.state), p.slots, look) {
-			switch {
-			case err == nil && !p.fits(e.Content):
-			case err != nil || shown < p.limit:
-				shown++
-				if !yield(e, err) {
+			if err == nil && !p.fits(e.Content) {
+				continue
+			}
+			if err == nil && shown == p.limit {
+				p.more = true
+				if p.glob != "" {
 					return
 				}
-			case p.glob != "":
-				p.more = true
+				continue // there is no other message, but parts that could not be read may follow
+			}
+			if shown++; !yield(e, err) {
 				return
-			default:
-				p.more = true // there is no other message, but parts that could not be read may follow
 			}
 		}
 	}

@@ -94,17 +94,13 @@ func (f *fleet) show() {
 	}
 	table := f.Table("worker", "topic", "slots#", "which", "state")
 	for _, w := range f.workers {
-		names := slices.Collect(maps.Keys(w.Assigned))
-		for topic := range w.Held { // it may still have some that are no longer assigned to it
-			if _, both := w.Assigned[topic]; !both {
-				names = append(names, topic)
-			}
+		// It may still have some that are no longer assigned to it.
+		topics := slices.AppendSeq(slices.Collect(maps.Keys(w.Assigned)), maps.Keys(w.Held))
+		slices.Sort(topics)
+		if topics == nil {
+			topics = []string{""}
 		}
-		slices.Sort(names)
-		if names == nil {
-			names = []string{""}
-		}
-		for _, topic := range names {
+		for _, topic := range slices.Compact(topics) {
 			name := ""
 			if topic != "" {
 				name = words.Legible(topic)
