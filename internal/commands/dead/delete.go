@@ -37,7 +37,7 @@ type deleting struct {
 
 func (d *deleting) run(ctx context.Context, c *frame.Call) error {
 	s := frame.Sweep{Verb: "delete", Done: "deleted", Total: d.total, One: d.one(c)}
-	if err := c.Confirm(ctx, d.yes || d.total == 0, s.About("dead message", c.Args[0], " for ever")); err != nil {
+	if err := c.Confirm(ctx, d.yes || d.total == 0, s.About("delete", "dead message", c.Args[0], " for ever")); err != nil {
 		return err
 	}
 	done := wire.Deleted{Topic: c.Args[0]}

@@ -47,7 +47,7 @@ type requeuing struct {
 
 func (r *requeuing) run(ctx context.Context, c *frame.Call) error {
 	s := frame.Sweep{Verb: "requeue", Done: "requeued", Total: r.total, Rate: r.rate, One: r.one(c)}
-	what := s.About("dead message", c.Args[0], "")
+	what := s.About("requeue", "dead message", c.Args[0], "")
 	if r.dry {
 		line := "would " + what
 		if r.total == 0 {

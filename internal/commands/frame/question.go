@@ -45,19 +45,29 @@ func (p *Page) Question(ctx context.Context, yes bool, what, how string, right f
 		return err
 	}
 	fmt.Fprint(p.Errs, what+how)
-	answer := make(chan string, 1)
-	go func() { // ends with the process, if there is no answer
+	answer, err := Await(ctx, func() string {
 		line, _ := bufio.NewReader(p.In).ReadString('\n')
-		answer <- line
-	}()
-	select {
-	case line := <-answer:
-		if right(strings.TrimSpace(line)) {
-			return nil
-		}
-		return Failed("nothing was changed")
-	case <-ctx.Done():
+		return line
+	})
+	switch {
+	case err != nil:
 		fmt.Fprintln(p.Errs)
 		return &Error{Err: errors.New("interrupted; nothing was changed"), Code: Interrupted}
+	case !right(strings.TrimSpace(answer)):
+		return Failed("nothing was changed")
 	}
+	return nil
+}
+
+// Await waits for what may never come, such as a line from a terminal or a pipe: or else for the end of ctx, by which such
+// a read does not end.
+func Await[T any](ctx context.Context, read func() T) (got T, err error) {
+	come := make(chan T, 1)
+	go func() { come <- read() }() // ends with the process, if nothing comes
+	select {
+	case got = <-come:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	return got, err
 }

@@ -11,7 +11,7 @@ import (
 
 // Sweep is a change of many messages. It may be interrupted, and says how to go on.
 type Sweep struct {
-	Verb, Done string // "delete", "deleted"
+	Verb, Done string // as in "purge", "deleted"
 	Total      int    // how many are meant
 	Rate       Pace   // 0: as fast as it goes
 	One        bool   // it is of one message: what goes wrong is no half of it
@@ -52,6 +52,6 @@ func (s Sweep) Run(ctx context.Context, c *Call) error {
 }
 
 // About says what a sweep is about to do: such as requeue 7 dead messages of orders, at 100/s (1s).
-func (s Sweep) About(noun, topic, tail string) string {
-	return fmt.Sprintf("%s %s of %s%s%s", s.Verb, words.Count(s.Total, noun), words.Legible(topic), tail, s.Rate.at(s.Total))
+func (s Sweep) About(verb, noun, topic, tail string) string {
+	return fmt.Sprintf("%s %s of %s%s%s", verb, words.Count(s.Total, noun), words.Legible(topic), tail, s.Rate.at(s.Total))
 }

@@ -88,11 +88,10 @@ func (p *purging) run(ctx context.Context, c *frame.Call) error {
 	if p.dry {
 		return nil
 	}
-	s := frame.Sweep{Verb: "delete", Done: "deleted", Total: would.Total(), Rate: p.rate}
-	if err := c.ConfirmNumber(ctx, p.yes, s.Total, s.About("message", topic, " for ever")); err != nil {
+	s := frame.Sweep{Verb: "purge", Done: "deleted", Total: would.Total(), Rate: p.rate}
+	if err := c.ConfirmNumber(ctx, p.yes, s.Total, s.About("delete", "message", topic, " for ever")); err != nil {
 		return err
 	}
-	s.Verb = "purge"
 	var done inspector.Purged
 	s.Do = func(show func(int)) (int, int, error) {
 		done, err = i.Purge(ctx, topic, query, inspector.PurgeOptions{Rate: float64(p.rate), Progress: func(done inspector.Purged) { show(done.Total()) }})

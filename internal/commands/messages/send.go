@@ -216,8 +216,7 @@ func given[T any](c *frame.Call, flag string, value *T) *T {
 	return value
 }
 
-// read is a CONTENT of the command line, or stdin. A read from a terminal or a pipe does not
-// end with ctx by itself.
+// read is a CONTENT of the command line, or stdin.
 func (s *sending) read(ctx context.Context, arg string) (string, error) {
 	if arg != "-" {
 		return s.ReadContent(arg)
@@ -226,28 +225,22 @@ func (s *sending) read(ctx context.Context, arg string) (string, error) {
 	if s.Base64 {
 		most *= 2 // with the ends of its lines
 	}
-	type input struct {
-		all []byte
-		err error
-	}
-	come := make(chan input, 1)
-	go func() { // ends with the process, if nothing comes
-		all, err := io.ReadAll(io.LimitReader(s.In, most+1))
-		come <- input{all, err}
-	}()
-	var got input
-	select {
-	case got = <-come:
-	case <-ctx.Done():
-		got.err = ctx.Err()
+	var failed error
+	all, err := frame.Await(ctx, func() []byte {
+		var all []byte
+		all, failed = io.ReadAll(io.LimitReader(s.In, most+1))
+		return all
+	})
+	if err == nil {
+		err = failed
 	}
 	switch {
-	case got.err != nil:
-		return "", fmt.Errorf("read the content from stdin: %w", got.err)
+	case err != nil:
+		return "", fmt.Errorf("read the content from stdin: %w", err)
 	case s.Base64:
-		return s.ReadContent(strings.Join(strings.Fields(string(got.all)), "")) // as base64 breaks its lines
+		return s.ReadContent(strings.Join(strings.Fields(string(all)), "")) // as base64 breaks its lines
 	}
-	return string(got.all), nil
+	return string(all), nil
 }
 
 // Sender sends to a topic, and tells of the receipt.
