@@ -34,8 +34,11 @@ func call(args ...string) result { return run(program, args...) }
 func run(p Program, args ...string) result {
 	var out, errs bytes.Buffer
 	code := p.Run(ctx, args, strings.NewReader(""), &out, &errs)
-	return result{code, out.String(), errs.String()}
+	return result{code, out.String(), progress.ReplaceAllString(errs.String(), "")}
 }
+
+// progress is a line that tells how far a call has come that takes longer than 5 s, as any may on a machine that is busy.
+var progress = regexp.MustCompile(`(?m)^\S.*  \d+( of \d+)?  [\d.]+/s.*\n`)
 
 // rootOf is the tree of all commands of a program.
 func rootOf(p Program) *cobra.Command { return p.root(p.call(nil, io.Discard, io.Discard)) }
