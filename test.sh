@@ -102,7 +102,7 @@ untidy=$(retry internal/release/tidy.sh -diff)
 
 # No goroutines of ours meet in these, and they compute: the race detector would make their
 # random walks ten times slower.
-alone="luascripts internal/testing/model internal/cron internal/plan internal/flow internal/testing/layers internal/testing/fourthkind internal/humantime internal/words internal/wire internal/story"
+alone="internal/protocol internal/testing/model internal/upkeep/cron internal/upkeep/plan internal/worker/flow internal/testing/layers internal/testing/fourthkind internal/text/humantime internal/text/words internal/text/wire internal/text/story"
 # These look from outside at what is watched in the tests of its own package: a browser at the console's
 # pages, and programs of the guide. By night they are watched, too.
 outside="internal/release internal/webtest examples/guide examples/nightly examples/searchindex internal/webtest/browser"
@@ -113,7 +113,7 @@ others=$(go list work | grep -vxF -e "$alone")
 # Most tests wait for servers most of their time, so many of them run at once. The long
 # packages come first, so that none of them is left to run alone.
 together="-p 3 -parallel 4 -timeout 20m"
-long="server/journaltest internal/testing/system/faults consumer inspector internal/commands rmq examples internal/testing/system/fleets internal/testing/system/kills internal/keeper internal/keeper/session server/gatewaytest server/cmd/rmqd internal/testing/servertest"
+long="server/journaltest internal/testing/system/faults consumer inspector internal/commands rmq examples internal/testing/system/fleets internal/testing/system/kills internal/sharing/keeper internal/sharing/keeper/session server/gatewaytest server/cmd/rmqd internal/testing/servertest"
 long=$(go list $(printf './%s ' $long))
 if [ "${1-}" = -night ]; then
 	export RMQ_NIGHT=1

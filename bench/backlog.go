@@ -7,7 +7,7 @@ import (
 
 	"github.com/slotmq/go-rmq/bench/internal/report"
 	"github.com/slotmq/go-rmq/bench/internal/servers"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
 )
 
 var backlogSection = section{
@@ -111,7 +111,7 @@ func (b *bench) sendOnTop(l *backlog, n, perCall int) (servers.Sample, error) {
 	}
 	removed, rdb, now := 0, l.place.Servers[0].Rdb, strconv.FormatInt(time.Now().UnixMilli(), 10)
 	for slot := range l.topic.Slots {
-		some, err := rdb.ZRemRangeByScore(ctx, luascripts.StoreKey(l.topic.Name, slot), "("+now, "+inf").Result()
+		some, err := rdb.ZRemRangeByScore(ctx, protocol.StoreKey(l.topic.Name, slot), "("+now, "+inf").Result()
 		if err != nil {
 			return result, fmt.Errorf("remove what was sent: %w", err)
 		}

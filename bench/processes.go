@@ -7,8 +7,8 @@ import (
 
 	"github.com/slotmq/go-rmq/bench/internal/report"
 	"github.com/slotmq/go-rmq/bench/internal/servers"
-	"github.com/slotmq/go-rmq/internal/share"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/sharing/share"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -230,7 +230,7 @@ func (b *bench) shared(p servers.Place, c company, workers []answer, messages in
 		right := 0
 		for worker, share := range shares {
 			for _, slot := range share {
-				if holder, _ := rdb.HGet(ctx, luascripts.KeysOf(topic.Name, slot).Meta, "holder").Result(); holder == worker {
+				if holder, _ := rdb.HGet(ctx, protocol.KeysOf(topic.Name, slot).Meta, "holder").Result(); holder == worker {
 					right++
 				}
 			}

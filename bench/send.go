@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/bench/internal/servers"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -98,7 +98,7 @@ func (b *bench) sendAll(p servers.Place, topic rmq.Topic, messages []rmq.Message
 func holds(p servers.Place, topic rmq.Topic, messages int) error {
 	waiting := 0
 	for slot := range topic.Slots {
-		n, err := p.Servers[0].Rdb.ZCard(ctx, luascripts.StoreKey(topic.Name, slot)).Result()
+		n, err := p.Servers[0].Rdb.ZCard(ctx, protocol.StoreKey(topic.Name, slot)).Result()
 		if err != nil {
 			return err
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/bench/internal/servers"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/slots"
 )
 
@@ -127,7 +127,7 @@ func fill(rdb redis.UniversalClient, topic string, width, from, n, bytes int, sc
 		text := content(i, bytes)
 		slot := slots.Of(text, width)
 		if pending[slot] == nil {
-			pending[slot] = append(make([]any, 0, 2+2*perCommand), "zadd", luascripts.StoreKey(topic, slot))
+			pending[slot] = append(make([]any, 0, 2+2*perCommand), "zadd", protocol.StoreKey(topic, slot))
 		}
 		if pending[slot] = append(pending[slot], score(i), text); len(pending[slot]) == cap(pending[slot]) {
 			write(slot)

@@ -6,7 +6,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/logs"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
 )
 
 // What the log says about messages.
@@ -42,7 +42,7 @@ func (b *batch) text(said any) string {
 
 // aboutDeath are the fields of a line about a death that could not be reported, or, with nil,
 // about deaths that could not be read.
-func (hide privacy) aboutDeath(d *luascripts.Death, err error) []zap.Field {
+func (hide privacy) aboutDeath(d *protocol.Death, err error) []zap.Field {
 	if d == nil {
 		return []zap.Field{zap.Error(err)}
 	}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"testing"
 
-	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/internal/testing/await"
+	"github.com/slotmq/go-rmq/internal/worker/schedule"
 	"github.com/slotmq/go-rmq/message"
 )
 

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/limits"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
 )
 
 // Backoff returns how long a message waits for its retry 1, 2, … 16.

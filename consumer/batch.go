@@ -12,12 +12,12 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/away"
-	"github.com/slotmq/go-rmq/internal/breaker"
 	"github.com/slotmq/go-rmq/internal/lifetime"
-	"github.com/slotmq/go-rmq/internal/schedule"
-	"github.com/slotmq/go-rmq/internal/words"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/servers/away"
+	"github.com/slotmq/go-rmq/internal/text/words"
+	"github.com/slotmq/go-rmq/internal/worker/breaker"
+	"github.com/slotmq/go-rmq/internal/worker/schedule"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -37,7 +37,7 @@ type batches struct {
 	life     *lifetime.Lifetime
 	schedule *schedule.Schedule
 	rdb      redis.UniversalClient
-	scripts  *luascripts.Scripts
+	scripts  *protocol.Scripts
 	pace     *pace
 	log      *zap.Logger
 	away     *away.Watch
@@ -50,7 +50,7 @@ type batch struct {
 	*slot
 	*batches
 	watched watched
-	answer  luascripts.Answer
+	answer  protocol.Answer
 	fresh   bool          // it is surely told for the first time: see handle
 	since   time.Time     // when it got its place; zero: it has none, and is given back
 	shared  time.Time     // when it has had the place for long enough, if others wait for one
@@ -72,7 +72,7 @@ type batch struct {
 // handle starts the goroutine that handles the batch, or has it wait for a place:
 // its lease is kept meanwhile. The batch is fresh if the last request of the turn has surely taken
 // it; else it may have been taken before, and be told again.
-func (c *batches) handle(x *slot, a luascripts.Answer, fresh bool) {
+func (c *batches) handle(x *slot, a protocol.Answer, fresh bool) {
 	if cap(x.results) < len(a.Contents) {
 		x.results = make([]result, len(a.Contents))
 	}

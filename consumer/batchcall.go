@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/breaker"
-	"github.com/slotmq/go-rmq/internal/limits"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
+	"github.com/slotmq/go-rmq/internal/worker/breaker"
 )
 
 // A slot that gathers holds nothing. With Gather, a turn that took less than it could means that nothing else waits. The
@@ -98,7 +98,7 @@ type batchCalls struct {
 // few reports whether a turn that might take count contents was given all that was due, as
 // far as one can see: neither so many nor so large ones that more would not have fitted.
 // Retries come one by one, so after one there may be others.
-func few(a *luascripts.Answer, count int) bool {
+func few(a *protocol.Answer, count int) bool {
 	n, bytes := len(a.Contents), 0
 	for _, content := range a.Contents {
 		bytes += len(content)
@@ -112,9 +112,9 @@ func few(a *luascripts.Answer, count int) bool {
 func (t *topic) count(places int, m breaker.Mood) int {
 	switch {
 	case m == breaker.ProbeLast:
-		return luascripts.MaxBatch
+		return protocol.MaxBatch
 	case m == breaker.ProbeDrawn:
-		return int(math.Pow(luascripts.MaxBatch, rand.Float64()))
+		return int(math.Pow(protocol.MaxBatch, rand.Float64()))
 	case m >= breaker.OneByOne:
 		return 1
 	case t.calls != nil:

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -132,7 +132,7 @@ const mostGather = time.Minute
 func (o BatchOptions) withDefaults(c Config) BatchOptions {
 	o.ListenOptions = o.ListenOptions.withDefaults(c)
 	if o.Most == 0 {
-		o.Most = luascripts.MaxBatch
+		o.Most = protocol.MaxBatch
 	}
 	o.Due = o.Due || o.SameDue > 0
 	return o
@@ -142,8 +142,8 @@ func (o BatchOptions) validate(t message.Topic) error {
 	switch {
 	case o.Parallel:
 		return refuse("BatchOptions.Parallel", true, "false: a batch listener gets the messages of a slot together")
-	case o.Most < 1 || o.Most > luascripts.MaxBatch:
-		return refuse("BatchOptions.Most", o.Most, fmt.Sprintf("1 to %d, or 0 for %[1]d", luascripts.MaxBatch))
+	case o.Most < 1 || o.Most > protocol.MaxBatch:
+		return refuse("BatchOptions.Most", o.Most, fmt.Sprintf("1 to %d, or 0 for %[1]d", protocol.MaxBatch))
 	case o.Gather != 0 && o.Gather < time.Millisecond || o.Gather > mostGather:
 		return refuse("BatchOptions.Gather", o.Gather, "1ms to 1m, or 0 for no wait")
 	case t.Kind.Timed() && o.MaxLate > 0 && o.MaxLate <= o.Gather:

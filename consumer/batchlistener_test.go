@@ -13,10 +13,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -146,7 +146,7 @@ func TestBatchResults(t *testing.T) {
 			}
 			got, now := map[string]fate{}, rdb.Time(ctx).Val()
 			for content, why := range rdb.HGetAll(ctx, k.Why).Val() {
-				f, _ := luascripts.ParseFailure(why)
+				f, _ := protocol.ParseFailure(why)
 				got[content] = fate{reason: f.Reason, dead: rdb.ZScore(ctx, k.Dead, content).Err() == nil}
 				if score, err := rdb.ZScore(ctx, k.Retry, content).Result(); err == nil {
 					x := got[content]
@@ -261,7 +261,7 @@ func TestCloseInABatchCall(t *testing.T) {
 			within, cancel := context.WithCancel(ctx)
 			closed := make(chan error)
 			go func() { closed <- c.Close(within) }()
-			await.True(t, "the worker has left the list", func() bool { return rdb.ZCard(ctx, luascripts.WorkersKey(topic.Name)).Val() == 0 })
+			await.True(t, "the worker has left the list", func() bool { return rdb.ZCard(ctx, protocol.WorkersKey(topic.Name)).Val() == 0 })
 			if way == "waits" {
 				close(release)
 			} else {
@@ -332,7 +332,7 @@ func TestSameDueCutsABatch(t *testing.T) {
 			}
 		}
 	}
-	toldAgain := batch{slot: &slot{topic: &topic{calls: &batchCalls{BatchOptions: BatchOptions{SameDue: time.Hour}}}}, answer: luascripts.Answer{Contents: []string{"a", "b"}}}
+	toldAgain := batch{slot: &slot{topic: &topic{calls: &batchCalls{BatchOptions: BatchOptions{SameDue: time.Hour}}}}, answer: protocol.Answer{Contents: []string{"a", "b"}}}
 	if toldAgain.sameDue(0, 1) {
 		t.Error("a batch without times is not cut")
 	}
@@ -457,7 +457,7 @@ func TestFew(t *testing.T) {
 		{1, []string{"a", "b"}, true}, {1, []string{"a", "b", "c"}, false}, {2, []string{"a"}, false},
 		{1, []string{large, large}, false}, {1, []string{large}, true}, {1, []string{large + large}, false},
 	} {
-		if got := few(&luascripts.Answer{Attempt: c.attempt, Contents: c.has}, 3); got != c.want {
+		if got := few(&protocol.Answer{Attempt: c.attempt, Contents: c.has}, 3); got != c.want {
 			t.Errorf("attempt %d, %d contents: %v", c.attempt, len(c.has), got)
 		}
 	}

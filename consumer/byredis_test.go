@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -178,12 +178,12 @@ func TestDefinitionChangesLater(t *testing.T) {
 	s := newSender(t, rdb, topic)
 	s.send(t, "before")
 	n.awaitAll(t, []string{"before"})
-	must.Do(t, rdb.HSet(ctx, luascripts.DefinitionKey(topic.Name), "slots", 8).Err())
+	must.Do(t, rdb.HSet(ctx, protocol.DefinitionKey(topic.Name), "slots", 8).Err())
 	await.True(t, "the topic is left", func() bool { return owned(c) == 4 })
 	s.send(t, "while")
 	newSender(t, rdb, sound).send(t, "sound")
 	n.awaitAll(t, []string{"sound"})
-	must.Do(t, rdb.Del(ctx, luascripts.DefinitionKey(topic.Name)).Err())
+	must.Do(t, rdb.Del(ctx, protocol.DefinitionKey(topic.Name)).Err())
 	await.True(t, "the topic is worked at again", func() bool { return owned(c) == 8 })
 	n.awaitAll(t, []string{"while"})
 	n.wantOnce(t, []string{"before", "while", "sound"})

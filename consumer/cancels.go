@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
 )
 
 // A message in flight may be cancelled: meta notes which, for one batch. The watchdog of the
@@ -55,7 +55,7 @@ func (m *watchdog) askAgain() {
 }
 
 // heed cancels the handlers of messages that are asked for.
-func (m *watchdog) heed(asked luascripts.Cancels) {
+func (m *watchdog) heed(asked protocol.Cancels) {
 	if len(asked) == 0 {
 		return
 	}

@@ -9,7 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/internal/worker/schedule"
 )
 
 // Leave the lists before the slots. Close first leaves the lists of members, so that the other workers gain the slots,

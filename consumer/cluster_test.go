@@ -10,10 +10,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -111,7 +111,7 @@ func TestNewcomerThatWaitsForAHungMaster(t *testing.T) {
 	there := func() message.Topic { // with its list on the one that does not hang
 		for {
 			topic := topicOf(t, message.KindPriority, 16)
-			if cluster.MasterOf(t, luascripts.WorkersKey(topic.Name)) != hung {
+			if cluster.MasterOf(t, protocol.WorkersKey(topic.Name)) != hung {
 				return topic
 			}
 		}
@@ -127,17 +127,17 @@ func TestNewcomerThatWaitsForAHungMaster(t *testing.T) {
 	for i := range out.Slots { // somebody who is not in the list has a batch
 		if k := keysOf(out, i); cluster.MasterOf(t, k.Store) != hung {
 			must.Do(t, rdb.ZAdd(ctx, k.Store, redisZ(100, "x")).Err())
-			ghost := luascripts.Turn{Keys: k, Priority: true, Worker: "ghost", Lease: time.Hour, Count: 1}
+			ghost := protocol.Turn{Keys: k, Priority: true, Worker: "ghost", Lease: time.Hour, Count: 1}
 			takeTurn(t, rdb, &ghost)
 		}
 	}
 	shown := func() float64 {
-		return rdb.ZScore(ctx, luascripts.WorkersKey(in.Name), c.Worker()).Val()
+		return rdb.ZScore(ctx, protocol.WorkersKey(in.Name), c.Worker()).Val()
 	}
 	cameIn, goOn := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	client.AddHook(afterwards(func(cmds []redis.Cmder) {
-		if asks := fmt.Sprint(cmds); strings.Contains(asks, luascripts.WorkersKey(in.Name)) && shown() > 0 {
+		if asks := fmt.Sprint(cmds); strings.Contains(asks, protocol.WorkersKey(in.Name)) && shown() > 0 {
 			once.Do(func() {
 				close(cameIn)
 				<-goOn
@@ -155,7 +155,7 @@ func TestNewcomerThatWaitsForAHungMaster(t *testing.T) {
 		last := shown()
 		await.True(t, "it is shown again", func() bool { return shown() > last })
 	}
-	if err := rdb.ZScore(ctx, luascripts.WorkersKey(out.Name), c.Worker()).Err(); err != redis.Nil {
+	if err := rdb.ZScore(ctx, protocol.WorkersKey(out.Name), c.Worker()).Err(); err != redis.Nil {
 		t.Errorf("it has come in where a batch is in flight (%v)", err)
 	}
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/away"
-	"github.com/slotmq/go-rmq/internal/breaker"
-	"github.com/slotmq/go-rmq/internal/fleet"
-	"github.com/slotmq/go-rmq/internal/frozen"
-	"github.com/slotmq/go-rmq/internal/latelog"
 	"github.com/slotmq/go-rmq/internal/logs"
-	"github.com/slotmq/go-rmq/internal/wakeups"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/logs/latelog"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/servers/away"
+	"github.com/slotmq/go-rmq/internal/servers/frozen"
+	"github.com/slotmq/go-rmq/internal/servers/wakeups"
+	"github.com/slotmq/go-rmq/internal/sharing/fleet"
+	"github.com/slotmq/go-rmq/internal/worker/breaker"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -28,7 +28,7 @@ import (
 type Consumer struct {
 	cfg     Config
 	rdb     redis.UniversalClient
-	scripts *luascripts.Scripts
+	scripts *protocol.Scripts
 	log     *zap.Logger
 	lines   *latelog.Lines                  // of the log, not written yet
 	away    *away.Log                       // what it says of servers that are away
@@ -89,7 +89,7 @@ func New(rdb redis.UniversalClient, cfg Config) (*Consumer, error) {
 	var lines *latelog.Lines
 	cfg.Logger, lines = latelog.Beside(cfg.Logger)
 	c := &Consumer{
-		cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), id: id, shares: shares, lines: lines, away: said,
+		cfg: cfg, rdb: rdb, scripts: protocol.New(rdb), id: id, shares: shares, lines: lines, away: said,
 		log: cfg.Logger.With(zap.String(called, id)), recheck: fleet.Recheck, silence: wakeups.SilenceOf(rdb), listens: map[string]bool{}, onDeath: map[string]DeathFunc{},
 		stuckAfter: stuckAfter, longestPause: breaker.LongestPause, longRun: longRun, grace: grace,
 	}

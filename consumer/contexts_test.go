@@ -9,10 +9,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -102,9 +102,9 @@ func TestBackoffThatDoesNotReturn(t *testing.T) {
 	rdb, topic, release := shared(t), topicOf(t, message.KindPriority, 1), make(chan struct{})
 	t.Cleanup(func() { close(release) })
 	called := make(chan struct{})
-	ghost := luascripts.Turn{Keys: keysOf(topic, 0), Priority: true, Worker: "ghost", Lease: time.Millisecond, Count: 1}
+	ghost := protocol.Turn{Keys: keysOf(topic, 0), Priority: true, Worker: "ghost", Lease: time.Millisecond, Count: 1}
 	must.Do(t, rdb.ZAdd(ctx, ghost.Keys.Store, redisZ(100, "x")).Err())
-	turn(t, rdb, &ghost, luascripts.Batch)
+	turn(t, rdb, &ghost, protocol.Batch)
 	c, err := New(rdb, Config{})
 	must.Do(t, err)
 	must.Do(t, c.Listen(topic, newNotes().done(), ListenOptions{Backoff: func(int) time.Duration {

@@ -13,10 +13,10 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -109,8 +109,8 @@ func TestBackoffOfTheDead(t *testing.T) {
 			rdb, topic, cfg := shared(t), topicOf(t, message.KindPriority, 1), its.cfg(t)
 			newSender(t, rdb, topic).send(t, "m")
 			k := keysOf(topic, 0)
-			ghost := luascripts.Turn{Keys: k, Priority: true, Worker: "ghost", Lease: its.lease, Count: 1}
-			turn(t, rdb, &ghost, luascripts.Batch)
+			ghost := protocol.Turn{Keys: k, Priority: true, Worker: "ghost", Lease: its.lease, Count: 1}
+			turn(t, rdb, &ghost, protocol.Batch)
 			if its.lease == time.Millisecond {
 				await.True(t, "its lease is over", func() bool {
 					until, err := rdb.HGet(ctx, k.Meta, "until").Int64()

@@ -5,22 +5,22 @@ import (
 	"slices"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/away"
-	"github.com/slotmq/go-rmq/internal/breaker"
-	"github.com/slotmq/go-rmq/internal/deaths"
-	"github.com/slotmq/go-rmq/internal/fleet"
-	"github.com/slotmq/go-rmq/internal/flow"
-	"github.com/slotmq/go-rmq/internal/frozen"
 	"github.com/slotmq/go-rmq/internal/lifetime"
-	"github.com/slotmq/go-rmq/internal/lookout"
 	"github.com/slotmq/go-rmq/internal/observers"
-	"github.com/slotmq/go-rmq/internal/planner"
-	"github.com/slotmq/go-rmq/internal/policies"
-	"github.com/slotmq/go-rmq/internal/schedule"
-	"github.com/slotmq/go-rmq/internal/sweeper"
-	"github.com/slotmq/go-rmq/internal/wakeups"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/servers/away"
+	"github.com/slotmq/go-rmq/internal/servers/frozen"
+	"github.com/slotmq/go-rmq/internal/servers/wakeups"
+	"github.com/slotmq/go-rmq/internal/sharing/fleet"
+	"github.com/slotmq/go-rmq/internal/upkeep/deaths"
+	"github.com/slotmq/go-rmq/internal/upkeep/lookout"
+	"github.com/slotmq/go-rmq/internal/upkeep/planner"
+	"github.com/slotmq/go-rmq/internal/upkeep/policies"
+	"github.com/slotmq/go-rmq/internal/upkeep/sweeper"
 	"github.com/slotmq/go-rmq/internal/worker"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/worker/breaker"
+	"github.com/slotmq/go-rmq/internal/worker/flow"
+	"github.com/slotmq/go-rmq/internal/worker/schedule"
 )
 
 // crew is all that does the work between Start and Close.
@@ -114,11 +114,11 @@ func (w *crew) build(c *Consumer) {
 	heard, names := make([]wakeups.Topic, len(w.topics)), make([]string, len(w.topics))
 	for i, t := range w.topics {
 		heard[i], names[i] = wakeups.Topic{Name: t.Qualified, Slots: t.Slots}, t.Qualified
-		w.limit(t, luascripts.Policy{})
+		w.limit(t, protocol.Policy{})
 	}
 	w.policies = policies.New(policies.Config{
 		Life: w.life, Redis: c.rdb, Scripts: c.scripts, Topics: names, Period: fleet.Recheck, Log: c.log, Away: w.away,
-		Changed: func(topic int, p luascripts.Policy) { w.limit(w.topics[topic], p) },
+		Changed: func(topic int, p protocol.Policy) { w.limit(w.topics[topic], p) },
 	})
 	w.ears = &wakeups.Ears{Life: w.life, Redis: c.rdb, Topics: heard, Hearer: hearer{w}, Silence: c.silence, Log: c.log, Away: w.away}
 }

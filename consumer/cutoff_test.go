@@ -15,7 +15,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/slotmq/go-rmq/internal/fleet"
+	"github.com/slotmq/go-rmq/internal/sharing/fleet"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
@@ -25,7 +25,7 @@ import (
 )
 
 // cutOffLimit is within how long after the cut another worker works at the slots. When a worker
-// counts as cut off is proved in virtual time: see TestAlone of internal/keeper.
+// counts as cut off is proved in virtual time: see TestAlone of internal/sharing/keeper.
 func cutOffLimit(timeout time.Duration) time.Duration { return 2*timeout + 2*time.Second }
 
 // quickly is for clients whose network is cut: they notice within a second.

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/deaths"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/upkeep/deaths"
 	"github.com/slotmq/go-rmq/internal/worker"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -86,7 +86,7 @@ func (w *crew) makeReporter(c *Consumer) {
 		}
 		topics = append(topics, &deaths.Topic{
 			Name: t.Qualified, Scheduled: t.scheduled, Look: t.opts.SafetyLook, Timeout: t.opts.Timeout, Hung: t.opts.hung,
-			Report: func(ctx context.Context, slot int, d *luascripts.Death) error { return f(ctx, deathOf(t, slot, d)) },
+			Report: func(ctx context.Context, slot int, d *protocol.Death) error { return f(ctx, deathOf(t, slot, d)) },
 		})
 	}
 	if topics != nil {
@@ -97,7 +97,7 @@ func (w *crew) makeReporter(c *Consumer) {
 	}
 }
 
-func deathOf(t *topic, slot int, d *luascripts.Death) *Death {
+func deathOf(t *topic, slot int, d *protocol.Death) *Death {
 	return &Death{
 		Topic: t.Topic.Topic, Slot: slot, Content: d.Content, At: d.At,
 		Attempts: d.Failure.Attempts, FirstFailure: d.Failure.First, Priority: d.Failure.Priority,
@@ -108,5 +108,5 @@ func deathOf(t *topic, slot int, d *luascripts.Death) *Death {
 // mayHaveKilled reports whether messages may have died by the slot's last turn: because it
 // reported that, or because it took another worker's batch over.
 func mayHaveKilled(a *worker.Answer) bool {
-	return a.Code == luascripts.Number || slices.ContainsFunc(a.Slot.Turn.Verdicts, func(v luascripts.Verdict) bool { return v.Fate == luascripts.Dead })
+	return a.Code == protocol.Number || slices.ContainsFunc(a.Slot.Turn.Verdicts, func(v protocol.Verdict) bool { return v.Fate == protocol.Dead })
 }

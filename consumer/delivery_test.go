@@ -10,8 +10,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -139,7 +139,7 @@ func TestDeliveriesAfterATakeOver(t *testing.T) {
 			t.Parallel()
 			topic := topicOf(t, message.KindPriority, 1)
 			newSender(t, rdb, topic).send(t, "x")
-			lost := luascripts.Turn{Keys: keysOf(topic, 0), Priority: true, Worker: "lost", Lease: time.Millisecond, Count: 8}
+			lost := protocol.Turn{Keys: keysOf(topic, 0), Priority: true, Worker: "lost", Lease: time.Millisecond, Count: 8}
 			take := func() {
 				t.Helper()
 				a := takeTurn(t, rdb, &lost)
@@ -148,7 +148,7 @@ func TestDeliveriesAfterATakeOver(t *testing.T) {
 			attempt, priority := 2, int64(0)
 			take()
 			if retry {
-				lost.Verdicts = []luascripts.Verdict{{Content: "x", Priority: 100, Reason: "out of paper"}}
+				lost.Verdicts = []protocol.Verdict{{Content: "x", Priority: 100, Reason: "out of paper"}}
 				take() // fails it with no delay, and takes its retry
 				attempt, priority = 3, 100
 			}

@@ -21,7 +21,7 @@
 // slot stays busy with another worker, ZooKeeper is asked whether that one is
 // dead, and only then its batch is taken over.
 //
-// At each of its slots a worker takes turns (luascripts.Scripts.TurnCmd): it
+// At each of its slots a worker takes turns (protocol.Scripts.TurnCmd): it
 // reports what became of the last batch and takes the next. While a slot has
 // nothing due the worker sleeps until its next message is due, and is woken by
 // the programs that send; it does not poll. Should a wake-up get lost, the safety look

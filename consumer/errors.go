@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/fleet"
+	"github.com/slotmq/go-rmq/internal/sharing/fleet"
 	"github.com/slotmq/go-rmq/message"
 )
 

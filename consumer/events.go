@@ -5,9 +5,9 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/lifetime"
 	"github.com/slotmq/go-rmq/internal/observers"
-	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/worker"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/worker/schedule"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -44,7 +44,7 @@ func (n *news) answers(all []worker.Answer) {
 			add(x, e)
 			x.event, settled = nil, append(settled, e)
 		}
-		if a.Code == luascripts.Batch {
+		if a.Code == protocol.Batch {
 			x.event = n.taken(x, a)
 			add(x, x.event)
 		}
@@ -54,7 +54,7 @@ func (n *news) answers(all []worker.Answer) {
 }
 
 // taken is the event of the batch that a slot has. It becomes that of what becomes of it.
-func (n *news) taken(x *slot, a *luascripts.Answer) *message.Event {
+func (n *news) taken(x *slot, a *protocol.Answer) *message.Event {
 	e := n.observers.Event()
 	e.Topic, e.Slot, e.Fence, e.Worker = x.topic.Topic.Topic, x.Index, a.Fence, x.ID()
 	e.Topic.Name = x.topic.Qualified
@@ -66,7 +66,7 @@ func (n *news) taken(x *slot, a *luascripts.Answer) *message.Event {
 
 // scoreOf is what observers hear of the priority or the time of message i. A time that was asked for
 // only to hand messages back is not for them.
-func (s *slot) scoreOf(a *luascripts.Answer, i int) int64 {
+func (s *slot) scoreOf(a *protocol.Answer, i int) int64 {
 	if why, ok := a.Failure(); ok {
 		return why.Priority
 	}
@@ -85,7 +85,7 @@ func (s *slot) finished() {
 
 // settle has the event of a batch that a turn was to finish say that it was overtaken, if the
 // answer does not prove that Redis has applied the turn.
-func settle(e *message.Event, a *luascripts.Answer, repeated bool) {
+func settle(e *message.Event, a *protocol.Answer, repeated bool) {
 	if why := a.Unproven(e.Fence, repeated); why != "" {
 		for i := range e.Items {
 			item := &e.Items[i]

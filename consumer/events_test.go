@@ -17,10 +17,10 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -331,8 +331,8 @@ func (x *settling) handle() { x.goOn <- struct{}{} }
 
 // takeOver has another worker take the batch over.
 func (x *settling) takeOver() (fence int64) {
-	a := takeTurn(x.t, x.rdb, &luascripts.Turn{Keys: keysOf(x.topic, 0), Priority: true, Worker: "other", DeadHolder: x.c.Worker(), Count: 10, Lease: time.Hour, TakeoverDelay: time.Hour})
-	if a.Code != luascripts.Number {
+	a := takeTurn(x.t, x.rdb, &protocol.Turn{Keys: keysOf(x.topic, 0), Priority: true, Worker: "other", DeadHolder: x.c.Worker(), Count: 10, Lease: time.Hour, TakeoverDelay: time.Hour})
+	if a.Code != protocol.Number {
 		x.t.Fatalf("the take-over is answered %s", a.Code)
 	}
 	return a.Fence
@@ -393,7 +393,7 @@ func TestEventsAfterEachAnswer(t *testing.T) {
 		x.take("a")
 		fence := x.takeOver()
 		x.sender.send(t, "b")
-		if a := takeTurn(t, x.rdb, &luascripts.Turn{Keys: keysOf(x.topic, 0), Priority: true, Worker: "other", Fence: fence, Count: 10, Lease: time.Hour}); a.Code != luascripts.Batch {
+		if a := takeTurn(t, x.rdb, &protocol.Turn{Keys: keysOf(x.topic, 0), Priority: true, Worker: "other", Fence: fence, Count: 10, Lease: time.Hour}); a.Code != protocol.Batch {
 			t.Fatal(a.Code)
 		}
 		x.handle()

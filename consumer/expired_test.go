@@ -17,10 +17,10 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/slotmq/go-rmq/internal/lifetime"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
 	"github.com/slotmq/go-rmq/slots"
@@ -155,7 +155,7 @@ func testMaxLate(t *testing.T, rdb redis.UniversalClient, cfg Config, topic mess
 		if dead != (expired == ExpiredDead) {
 			t.Fatalf("%s %s, expired %v: dead is %v", how, content, expired, dead)
 		}
-		if why, _ := luascripts.ParseFailure(record); dead && (why.Attempts != 1 || !strings.Contains(why.Reason, ", late by 1h")) {
+		if why, _ := protocol.ParseFailure(record); dead && (why.Attempts != 1 || !strings.Contains(why.Reason, ", late by 1h")) {
 			t.Errorf("%s: %+v", content, why)
 		}
 	}
@@ -188,13 +188,13 @@ func TestSendersLearnMaxLate(t *testing.T) {
 			must.Do(t, err)
 			n.awaitAll(t, []string{past.Content})
 			must.Do(t, closeIn(c, await.Patience))
-			must.Do(t, rdb.HDel(ctx, luascripts.DefinitionKey(topic.Name), "maxlate").Err()) // 90 s go by
+			must.Do(t, rdb.HDel(ctx, protocol.DefinitionKey(topic.Name), "maxlate").Err()) // 90 s go by
 		}
 	}
 	for _, kind := range kinds { // others cost no write
 		rdb, topic := shared(t), topicOf(t, kind, 2)
 		work(t, rdb, Config{}, topic, newNotes().done())
-		if told := rdb.HExists(ctx, luascripts.DefinitionKey(topic.Name), "maxlate").Val(); told != (kind == message.KindFixedTime) {
+		if told := rdb.HExists(ctx, protocol.DefinitionKey(topic.Name), "maxlate").Val(); told != (kind == message.KindFixedTime) {
 			t.Errorf("%v: its worker tells how late it handles a message: %v", kind, told)
 		}
 	}
@@ -271,7 +271,7 @@ func TestMaxLateIsForFirstDeliveries(t *testing.T) {
 
 func TestMessageWhoseTimeIsNotKnownIsNotLate(t *testing.T) {
 	t.Parallel()
-	toldAgain := batch{slot: &slot{topic: new(topic)}, answer: luascripts.Answer{Attempt: 1, Contents: []string{"a"}}}
+	toldAgain := batch{slot: &slot{topic: new(topic)}, answer: protocol.Answer{Attempt: 1, Contents: []string{"a"}}}
 	if !toldAgain.passExpired() || toldAgain.next > 0 {
 		t.Error("it is not handled")
 	}

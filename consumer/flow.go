@@ -4,8 +4,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/flow"
-	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/internal/worker/flow"
+	"github.com/slotmq/go-rmq/internal/worker/schedule"
 	"github.com/slotmq/go-rmq/message"
 )
 

@@ -12,12 +12,12 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/flow"
-	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/worker/flow"
+	"github.com/slotmq/go-rmq/internal/worker/schedule"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -28,7 +28,7 @@ func TestFewerHandlersWhereMoreHandleNoMore(t *testing.T) {
 	const capacity = 8
 	rdb, topic, untouched := shared(t), topicOf(t, message.KindPriority, 64), topicOf(t, message.KindPriority, 4)
 	s := newSender(t, rdb, topic)
-	sub := rdb.Subscribe(ctx, luascripts.WakeChannel(topic.Name))
+	sub := rdb.Subscribe(ctx, protocol.WakeChannel(topic.Name))
 	t.Cleanup(func() { sub.Close() })
 	_, err := sub.Receive(ctx)
 	must.Do(t, err)
@@ -66,7 +66,7 @@ func TestFewerHandlersWhereMoreHandleNoMore(t *testing.T) {
 	}
 	start(t, c)
 	// How few is shown without a busy machine, where what takes long is not all behind the handlers: in
-	// internal/flow, and by night.
+	// internal/worker/flow, and by night.
 	last, few := 0, night.Times(48, 3*capacity)
 	await.True(t, "there are few handlers", func() bool {
 		if now := c.Handlers(topic); now != last {
@@ -79,7 +79,7 @@ func TestFewerHandlersWhereMoreHandleNoMore(t *testing.T) {
 	if last < capacity/2 || most.Load() < 32 {
 		t.Errorf("%d handlers are left, of %d", last, most.Load())
 	}
-	must.Do(t, rdb.Publish(ctx, luascripts.WakeChannel(topic.Name), "the last").Err())
+	must.Do(t, rdb.Publish(ctx, protocol.WakeChannel(topic.Name), "the last").Err())
 	patient, cancel := context.WithTimeout(ctx, await.Patience)
 	defer cancel()
 	for heard := ""; heard != "the last"; {
@@ -104,7 +104,7 @@ func TestWorkersShareABottleneck(t *testing.T) {
 	const capacity = 8
 	rdb, topic := shared(t), topicOf(t, message.KindPriority, 64)
 	fill(t, newSender(t, rdb, topic), 400)
-	sub := rdb.Subscribe(ctx, luascripts.WakeChannel(topic.Name))
+	sub := rdb.Subscribe(ctx, protocol.WakeChannel(topic.Name))
 	t.Cleanup(func() { sub.Close() })
 	_, err := sub.Receive(ctx)
 	must.Do(t, err)
@@ -140,7 +140,7 @@ func TestTakesTheHandlersOfOthers(t *testing.T) {
 	c := work(t, rdb, Config{Concurrency: 64}, topic, newNotes().done())
 	say := func(topic string, n int) {
 		w := flow.Word{From: "another", Stay: n, Places: n, Of: n, Max: 64}
-		must.Do(t, rdb.Publish(ctx, luascripts.WakeChannel(topic), w.Append(nil)).Err())
+		must.Do(t, rdb.Publish(ctx, protocol.WakeChannel(topic), w.Append(nil)).Err())
 	}
 	for _, n := range []int{20, 7} {
 		say(topic.Name, n)

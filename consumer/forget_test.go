@@ -11,11 +11,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/definition"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/definition"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -33,7 +33,7 @@ func snapshotOf(t testing.TB, rdb *redis.Client, topic message.Topic) snapshot {
 	t.Helper()
 	s := snapshot{dumps: map[string]string{}}
 	for slot := range definition.Full(topic).Slots {
-		s.keys = append(s.keys, luascripts.OfSlot(topic.Name, slot)...)
+		s.keys = append(s.keys, protocol.OfSlot(topic.Name, slot)...)
 	}
 	cmds, err := rdb.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, key := range s.keys {
@@ -54,7 +54,7 @@ func snapshotOf(t testing.TB, rdb *redis.Client, topic message.Topic) snapshot {
 
 // only is the part of one slot.
 func (s snapshot) only(topic message.Topic, slot int) snapshot {
-	part := snapshot{keys: luascripts.OfSlot(topic.Name, slot), dumps: map[string]string{}}
+	part := snapshot{keys: protocol.OfSlot(topic.Name, slot), dumps: map[string]string{}}
 	for _, key := range part.keys {
 		if dump, ok := s.dumps[key]; ok {
 			part.dumps[key] = dump

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/breaker"
-	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/internal/worker/breaker"
+	"github.com/slotmq/go-rmq/internal/worker/schedule"
 )
 
 // gate is what the batches of a topic pass before each message and after it. Nearly always it is

@@ -15,10 +15,10 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -317,8 +317,8 @@ func TestTakenOverWhileItLives(t *testing.T) {
 			newSender(t, rdb, topic).send(t, "m")
 			await.Signal(t, "the message is in its handler", begun)
 			first := c.Worker()
-			other := luascripts.Turn{Keys: keysOf(topic, 0), Priority: true, Worker: "other", DeadHolder: first, Count: 1, TakeoverDelay: 300 * time.Millisecond}
-			scripts := luascripts.New(rdb)
+			other := protocol.Turn{Keys: keysOf(topic, 0), Priority: true, Worker: "other", DeadHolder: first, Count: 1, TakeoverDelay: 300 * time.Millisecond}
+			scripts := protocol.New(rdb)
 			turn := scripts.TurnCmd(ctx, &other)
 			scripts.Exec(ctx, turn)
 			close(release)

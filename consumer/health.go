@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/fleet"
+	"github.com/slotmq/go-rmq/internal/sharing/fleet"
 	"github.com/slotmq/go-rmq/message"
 )
 

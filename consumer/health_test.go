@@ -13,10 +13,10 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -241,7 +241,7 @@ func TestKeyOfAWrongType(t *testing.T) {
 	t.Parallel()
 	rdb := shared(t)
 	for name, keyOf := range map[string]func(message.Topic) string{
-		"notes":   func(x message.Topic) string { return luascripts.NoteKey(x.Name, 0) },
+		"notes":   func(x message.Topic) string { return protocol.NoteKey(x.Name, 0) },
 		"retries": func(x message.Topic) string { return keysOf(x, 0).Retry },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -3,7 +3,7 @@ package consumer
 import (
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/flow"
+	"github.com/slotmq/go-rmq/internal/worker/flow"
 )
 
 // hearer acts on what other workers and producers publish.

@@ -11,11 +11,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/definition"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/definition"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
 	"github.com/slotmq/go-rmq/slots"
@@ -245,17 +245,17 @@ func (n *notes) wantOnce(t testing.TB, contents []string) {
 	}
 }
 
-func keysOf(topic message.Topic, slot int) luascripts.SlotKeys {
-	return luascripts.KeysOf(topic.Name, slot)
+func keysOf(topic message.Topic, slot int) protocol.SlotKeys {
+	return protocol.KeysOf(topic.Name, slot)
 }
 
 // takeTurn takes a turn for a worker of the test's own.
-func takeTurn(t testing.TB, rdb redis.UniversalClient, x *luascripts.Turn) luascripts.Answer {
+func takeTurn(t testing.TB, rdb redis.UniversalClient, x *protocol.Turn) protocol.Answer {
 	t.Helper()
-	scripts := luascripts.New(rdb)
+	scripts := protocol.New(rdb)
 	cmd := scripts.TurnCmd(ctx, x)
 	scripts.Exec(ctx, cmd)
-	answer, err := luascripts.TurnAnswer(x, cmd)
+	answer, err := protocol.TurnAnswer(x, cmd)
 	must.Do(t, err)
 	return answer
 }
@@ -263,7 +263,7 @@ func takeTurn(t testing.TB, rdb redis.UniversalClient, x *luascripts.Turn) luasc
 // enter puts a worker of the test's own into the list of members of a topic.
 func enter(t testing.TB, rdb redis.UniversalClient, topic message.Topic, worker string, ttl time.Duration) {
 	t.Helper()
-	scripts := luascripts.New(rdb)
+	scripts := protocol.New(rdb)
 	cmd := scripts.MembersCmd(ctx, topic.Name, worker, ttl, true)
 	scripts.Exec(ctx, cmd)
 	must.Do(t, cmd.Err())
@@ -282,11 +282,11 @@ func wantEmpty(t testing.TB, rdb redis.UniversalClient, topic message.Topic) {
 }
 
 // awaitDead returns what `why` tells about a content when it is dead.
-func awaitDead(t testing.TB, rdb redis.UniversalClient, topic message.Topic, slot int, content string) luascripts.Failure {
+func awaitDead(t testing.TB, rdb redis.UniversalClient, topic message.Topic, slot int, content string) protocol.Failure {
 	t.Helper()
 	k := keysOf(topic, slot)
 	await.True(t, content+" is dead", func() bool { return rdb.ZScore(ctx, k.Dead, content).Err() == nil })
-	why, ok := luascripts.ParseFailure(rdb.HGet(ctx, k.Why, content).Val())
+	why, ok := protocol.ParseFailure(rdb.HGet(ctx, k.Why, content).Val())
 	if !ok {
 		t.Errorf("no reason is kept why %s is dead", content)
 	}

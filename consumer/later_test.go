@@ -12,23 +12,23 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
 // waitsIn returns when a first delivery that was put back is due, and its record; zero while it is in
 // flight, or failed.
-func waitsIn(rdb redis.UniversalClient, topic message.Topic, content string) (due time.Time, record luascripts.Failure) {
+func waitsIn(rdb redis.UniversalClient, topic message.Topic, content string) (due time.Time, record protocol.Failure) {
 	k := keysOf(topic, 0)
 	key, unit := k.Store, 1.0
 	if !topic.Kind.Timed() {
 		key, unit = k.Retry, 100
 	}
 	score := rdb.ZScore(ctx, key, content).Val()
-	record, known := luascripts.ParseFailure(rdb.HGet(ctx, k.Why, content).Val())
+	record, known := protocol.ParseFailure(rdb.HGet(ctx, k.Why, content).Val())
 	if score == 0 || !known || !record.PutBack() {
 		return due, record
 	}

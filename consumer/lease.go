@@ -7,7 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/servers/cluster"
 )
 
 // The lease is counted from before the request. The server starts it later, so ours always ends first, unless the

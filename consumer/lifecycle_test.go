@@ -16,13 +16,13 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/definition"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/definition"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -72,7 +72,7 @@ func TestStartAndCloseInAnyOrder(t *testing.T) {
 		both.Wait()
 		must.Do(t, c.Close(ctx))
 	}
-	if n := rdb.ZCard(ctx, luascripts.WorkersKey(topic.Name)).Val(); n != 0 {
+	if n := rdb.ZCard(ctx, protocol.WorkersKey(topic.Name)).Val(); n != 0 {
 		t.Errorf("%d workers are left in the list", n)
 	}
 }
@@ -207,7 +207,7 @@ func TestConflictingDefinitions(t *testing.T) {
 		}
 	}
 	zoo := topicOf(t, message.KindPriority, 4)
-	_, err := definition.Agree(ctx, luascripts.New(rdb), zoo.Name, zoo, definition.Sharing{Way: definition.SharingZooKeeper})
+	_, err := definition.Agree(ctx, protocol.New(rdb), zoo.Name, zoo, definition.Sharing{Way: definition.SharingZooKeeper})
 	must.Do(t, err)
 	c := newConsumer(t, rdb, Config{})
 	must.Do(t, c.Listen(zoo, newNotes().done(), ListenOptions{}))
@@ -233,7 +233,7 @@ func TestSlotsLeftOpen(t *testing.T) {
 	}), ListenOptions{}))
 	start(t, c)
 	n.awaitAll(t, contents)
-	if way := rdb.HGet(ctx, luascripts.DefinitionKey(topic.Name), "sharing").Val(); way != definition.SharingRedis {
+	if way := rdb.HGet(ctx, protocol.DefinitionKey(topic.Name), "sharing").Val(); way != definition.SharingRedis {
 		t.Errorf("sharing %q, want %q", way, definition.SharingRedis)
 	}
 }
@@ -310,7 +310,7 @@ func TestCloseWaits(t *testing.T) {
 	n.await(t, "both are handled", func() bool { return n.running == 2 })
 	closed := make(chan error, 1)
 	go func() { closed <- c.Close(ctx) }()
-	await.True(t, "the worker has left the list", func() bool { return rdb.ZCard(ctx, luascripts.WorkersKey(topic.Name)).Val() == 0 })
+	await.True(t, "the worker has left the list", func() bool { return rdb.ZCard(ctx, protocol.WorkersKey(topic.Name)).Val() == 0 })
 	close(release)
 	must.Do(t, await.Signal(t, "Close returns", closed))
 	n.wantOnce(t, contents)

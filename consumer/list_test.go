@@ -6,10 +6,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -19,11 +19,11 @@ func TestListOfTopicsKeepsNobodyFromBeingAMember(t *testing.T) {
 	t.Parallel()
 	cluster := servertest.Cluster(t, 2, 0)
 	rdb := cluster.Client(t, func(o *redis.ClusterOptions) { o.ReadTimeout = time.Hour }) // hangs with the server
-	hung := cluster.MasterOf(t, luascripts.TopicsKey)
+	hung := cluster.MasterOf(t, protocol.TopicsKey)
 	var topic message.Topic
 	for topic.Name == "" {
 		topic = topicOf(t, message.KindPriority, 1)
-		if cluster.MasterOf(t, luascripts.WorkersKey(topic.Name)) == hung || cluster.MasterOf(t, keysOf(topic, 0).Store) == hung {
+		if cluster.MasterOf(t, protocol.WorkersKey(topic.Name)) == hung || cluster.MasterOf(t, keysOf(topic, 0).Store) == hung {
 			topic.Name = ""
 		}
 	}
@@ -31,12 +31,12 @@ func TestListOfTopicsKeepsNobodyFromBeingAMember(t *testing.T) {
 	c.recheck = 100 * time.Millisecond
 	must.Do(t, c.Listen(topic, newNotes().done(), ListenOptions{}))
 	start(t, c)
-	direct := cluster.MasterOf(t, luascripts.WorkersKey(topic.Name)).Client(t)
+	direct := cluster.MasterOf(t, protocol.WorkersKey(topic.Name)).Client(t)
 	hung.Pause()
 	defer hung.Resume()
 	seen := map[float64]bool{}
 	await.True(t, "the worker goes on refreshing its entry", func() bool {
-		seen[direct.ZScore(ctx, luascripts.WorkersKey(topic.Name), c.Worker()).Val()] = true
+		seen[direct.ZScore(ctx, protocol.WorkersKey(topic.Name), c.Worker()).Val()] = true
 		return len(seen) > 4
 	})
 }
@@ -55,5 +55,5 @@ func TestEntryThatRedisForgets(t *testing.T) {
 	n.awaitAll(t, []string{"before"})
 	must.Do(t, rdb.FlushAll(ctx).Err())
 	s.send(t, "after")
-	await.True(t, "the worker is in the list again", func() bool { return rdb.ZCard(ctx, luascripts.WorkersKey(topic.Name)).Val() == 1 })
+	await.True(t, "the worker is in the list again", func() bool { return rdb.ZCard(ctx, protocol.WorkersKey(topic.Name)).Val() == 1 })
 }

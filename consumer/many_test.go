@@ -10,10 +10,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -233,9 +233,9 @@ func TestBackoffHoldsUpNoLook(t *testing.T) {
 	const topics = 100 // if the looks waited for all of them, a hundred times delayHolds
 	for range topics {
 		topic := topicOf(t, message.KindPriority, 1)
-		ghost := luascripts.Turn{Keys: keysOf(topic, 0), Priority: true, Worker: "ghost", Lease: time.Millisecond, Count: 1}
+		ghost := protocol.Turn{Keys: keysOf(topic, 0), Priority: true, Worker: "ghost", Lease: time.Millisecond, Count: 1}
 		must.Do(t, rdb.ZAdd(ctx, ghost.Keys.Store, redisZ(100, "x")).Err())
-		turn(t, rdb, &ghost, luascripts.Batch)
+		turn(t, rdb, &ghost, protocol.Batch)
 		must.Do(t, c.Listen(topic, n.done(), ListenOptions{Backoff: block}))
 	}
 	sound := topicOf(t, message.KindPriority, 1)

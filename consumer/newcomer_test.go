@@ -9,10 +9,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -24,7 +24,7 @@ const shortTrial = 2 * time.Second
 func members(t *testing.T, rdb *redis.Client, topic message.Topic) map[string]time.Duration {
 	t.Helper()
 	now := serverTime(t, rdb).UnixMilli()
-	list, err := rdb.ZRangeByScoreWithScores(ctx, luascripts.WorkersKey(topic.Name),
+	list, err := rdb.ZRangeByScoreWithScores(ctx, protocol.WorkersKey(topic.Name),
 		&redis.ZRangeBy{Min: strconv.FormatInt(now, 10), Max: "+inf"}).Result()
 	must.Do(t, err)
 	count := map[string]time.Duration{}
@@ -113,7 +113,7 @@ func TestWorkerThatCrashesAgainAndAgain(t *testing.T) {
 }
 
 // turn takes a turn, and wants an answer.
-func turn(t *testing.T, rdb *redis.Client, x *luascripts.Turn, want luascripts.Code) {
+func turn(t *testing.T, rdb *redis.Client, x *protocol.Turn, want protocol.Code) {
 	t.Helper()
 	answer := takeTurn(t, rdb, x)
 	if answer.Code != want {
@@ -133,10 +133,10 @@ func TestNewcomersCountBriefly(t *testing.T) {
 		return nil
 	})
 	// One that has gone and has nothing in flight is no reason to wait.
-	ghost := luascripts.Turn{Keys: keysOf(topic, 1), Priority: true, Worker: "ghost", Lease: time.Hour, Count: 1}
+	ghost := protocol.Turn{Keys: keysOf(topic, 1), Priority: true, Worker: "ghost", Lease: time.Hour, Count: 1}
 	must.Do(t, rdb.ZAdd(ctx, ghost.Keys.Store, redis.Z{Member: "x", Score: 500}).Err())
-	turn(t, rdb, &ghost, luascripts.Batch)
-	turn(t, rdb, &ghost, luascripts.Empty)
+	turn(t, rdb, &ghost, protocol.Batch)
+	turn(t, rdb, &ghost, protocol.Empty)
 	if holder := rdb.HGet(ctx, ghost.Keys.Meta, "holder").Val(); holder != "ghost" {
 		t.Errorf("slot 1 names %q", holder)
 	}
@@ -168,8 +168,8 @@ func TestNewcomerWaitsForWhatTheDeadHold(t *testing.T) {
 	const lease = 3 * time.Second
 	rdb, topic := shared(t), topicOf(t, message.KindPriority, 16)
 	newSender(t, rdb, topic).send(t, numbered("m", 100)...)
-	ghost := luascripts.Turn{Keys: keysOf(topic, 7), Priority: true, Worker: "ghost", Lease: time.Hour, Count: 1}
-	turn(t, rdb, &ghost, luascripts.Batch)
+	ghost := protocol.Turn{Keys: keysOf(topic, 7), Priority: true, Worker: "ghost", Lease: time.Hour, Count: 1}
+	turn(t, rdb, &ghost, protocol.Batch)
 	n := newNotes()
 	work(t, rdb, Config{Lease: lease}, topic, n.done())
 	born := time.Now()
@@ -186,12 +186,12 @@ func TestNewcomerBesideOneWhoseHandlerHung(t *testing.T) {
 	rdb, topic := shared(t), topicOf(t, message.KindPriority, 2)
 	n := newNotes()
 	a := work(t, rdb, Config{Lease: time.Hour}, topic, n.done())
-	second := luascripts.Turn{Keys: keysOf(topic, 1), Priority: true, Worker: a.Worker() + "+1", Lease: time.Hour, Count: 1}
+	second := protocol.Turn{Keys: keysOf(topic, 1), Priority: true, Worker: a.Worker() + "+1", Lease: time.Hour, Count: 1}
 	await.True(t, "the second id holds a batch", func() bool { // unless the first one was quicker
 		must.Do(t, rdb.ZAdd(ctx, second.Keys.Store, redis.Z{Member: "x", Score: 500}).Err())
 		answer := takeTurn(t, rdb, &second)
 		second.Fence = answer.Fence
-		return answer.Code == luascripts.Batch
+		return answer.Code == protocol.Batch
 	})
 	b := work(t, rdb, Config{Lease: time.Hour}, topic, n.done())
 	await.True(t, "the newcomer has its share", func() bool { return owned(b) == 1 })

@@ -3,10 +3,10 @@ package consumer
 import (
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/cluster"
-	"github.com/slotmq/go-rmq/internal/script"
-	"github.com/slotmq/go-rmq/internal/sweeper"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/script"
+	"github.com/slotmq/go-rmq/internal/servers/cluster"
+	"github.com/slotmq/go-rmq/internal/upkeep/sweeper"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -76,7 +76,7 @@ func (d *Delivery) Copy() (message.Copy, bool) {
 
 // note is what Redis keeps of the sends of a message.
 type note struct {
-	luascripts.Note
+	protocol.Note
 	topic *topic
 	kept  bool // there is one
 	told  bool // it is about this copy, and not about one that was sent since
@@ -103,7 +103,7 @@ func (b *batch) readNotes() bool {
 		n.topic = b.topic
 		if n.kept = kept; kept {
 			var read bool
-			n.Note, read = luascripts.ParseNote(text)
+			n.Note, read = protocol.ParseNote(text)
 			n.told = read && n.Tells(b.answer.Fence)
 			n.newer = read && !n.told
 		}
@@ -113,7 +113,7 @@ func (b *batch) readNotes() bool {
 
 // askNotes asks the slot's server for the notes of the messages.
 func (b *batch) askNotes() ([]any, error) {
-	key := luascripts.NoteKey(b.topic.Qualified, b.Index)
+	key := protocol.NoteKey(b.topic.Qualified, b.Index)
 	node, _, err := cluster.MasterFor(b.life.Requests, b.rdb, key) // a replica may not have them yet
 	if err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func (b *batch) askNotes() ([]any, error) {
 }
 
 // told is the note of message i; nil if nothing is known.
-func (b *batch) told(i int) *luascripts.Note {
+func (b *batch) told(i int) *protocol.Note {
 	if b.notes == nil || !b.notes[i].told {
 		return nil
 	}

@@ -14,10 +14,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -35,7 +35,7 @@ func put(t testing.TB, rdb redis.UniversalClient, topic message.Topic, slot int,
 		for content, note := range notes {
 			pipe.ZAdd(ctx, keysOf(topic, slot).Store, redisZ(1000, content)) // a priority, or a time that is over
 			if note != "" {
-				pipe.HSet(ctx, luascripts.NoteKey(topic.Name, slot), content, note)
+				pipe.HSet(ctx, protocol.NoteKey(topic.Name, slot), content, note)
 			}
 		}
 		return nil
@@ -124,7 +124,7 @@ func awaitNotes(t testing.TB, rdb redis.UniversalClient, topic message.Topic, sl
 	t.Helper()
 	slices.Sort(want)
 	await.True(t, fmt.Sprintf("notes are left of %q", want), func() bool {
-		got := rdb.HKeys(ctx, luascripts.NoteKey(topic.Name, slot)).Val()
+		got := rdb.HKeys(ctx, protocol.NoteKey(topic.Name, slot)).Val()
 		slices.Sort(got)
 		return slices.Equal(got, want)
 	})
@@ -214,7 +214,7 @@ func TestNoteOfAFreshCopyIsNotTold(t *testing.T) {
 		put(t, rdb, topic, 0, map[string]string{"a": "1 1 1000 1000 0", "b": "1 1 1000 1000 0"})
 		worker.AddHook(&noteHook{before: func() {
 			rdb.ZAdd(ctx, keysOf(topic, 0).Store, redisZ(float64(hour.UnixMilli()), "a"))
-			rdb.HSet(ctx, luascripts.NoteKey(topic.Name, 0), "a", rdb.HGet(ctx, keysOf(topic, 0).Meta, "batch").Val()+" 9 2000 2000 2000")
+			rdb.HSet(ctx, protocol.NoteKey(topic.Name, 0), "a", rdb.HGet(ctx, keysOf(topic, 0).Meta, "batch").Val()+" 9 2000 2000 2000")
 		}})
 		n, told := newNotes(), new(told)
 		listenNoted(t, worker, Config{}, topic, how, ListenOptions{}, n.around(func(_ context.Context, d *Delivery) error {

@@ -13,12 +13,12 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -92,12 +92,12 @@ func (s *sendsTold) Observe(e *message.Event) {
 func (s *sendsTold) die(rdb *redis.Client, topic message.Topic, slot int) (died bool) {
 	s.mu.Lock() // so that nobody is told of it before this is known
 	defer s.mu.Unlock()
-	ghost := &luascripts.Turn{
+	ghost := &protocol.Turn{
 		Keys: keysOf(topic, slot), Priority: topic.Kind == message.KindPriority, Merge: topic.Kind == message.KindRangeMerge,
 		Worker: fmt.Sprint("dies", s.lost), Lease: time.Millisecond, Count: 5,
 	}
 	a := takeTurn(s.t, rdb, ghost)
-	if a.Code == luascripts.Number {
+	if a.Code == protocol.Number {
 		ghost.Fence = a.Fence
 		a = takeTurn(s.t, rdb, ghost)
 	}

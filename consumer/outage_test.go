@@ -15,10 +15,10 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -129,9 +129,9 @@ func TestOutageBehindTheHandlers(t *testing.T) {
 				}
 				return true
 			})
-			workers := func() map[string]string { return rdb.HGetAll(ctx, luascripts.ProbingKey(r.topic.Name)).Val() }
+			workers := func() map[string]string { return rdb.HGetAll(ctx, protocol.ProbingKey(r.topic.Name)).Val() }
 			await.True(t, "it is to be seen in Redis", func() bool { return workers()[r.worker.Worker()] != "" })
-			if ttl := rdb.PTTL(ctx, luascripts.ProbingKey(r.topic.Name)).Val(); ttl <= 0 || ttl > time.Minute {
+			if ttl := rdb.PTTL(ctx, protocol.ProbingKey(r.topic.Name)).Val(); ttl <= 0 || ttl > time.Minute {
 				t.Errorf("it is forgotten after %v", ttl)
 			}
 			before := dueTimes(rdb, r.topic)

@@ -6,7 +6,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -14,7 +14,7 @@ import (
 // observers, and to Redis, where `rmq workers` finds them. A goroutine of its own does that.
 type outages struct {
 	*crew
-	scripts *luascripts.Scripts
+	scripts *protocol.Scripts
 	log     *zap.Logger
 
 	mu    sync.Mutex

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -23,8 +23,8 @@ func TestBatchSize(t *testing.T) {
 		bytes int
 		want  int
 	}{
-		{0, 100, luascripts.MaxBatch},
-		{10 * time.Microsecond, 100, luascripts.MaxBatch},
+		{0, 100, protocol.MaxBatch},
+		{10 * time.Microsecond, 100, protocol.MaxBatch},
 		{time.Millisecond, 100, 10},
 		{4 * time.Millisecond, 100, 2},
 		{10 * time.Millisecond, 100, 1},

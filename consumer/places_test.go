@@ -10,11 +10,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/script"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/script"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -161,7 +161,7 @@ func (r *contentsRead) ProcessPipelineHook(next redis.ProcessPipelineHook) redis
 
 func (r *contentsRead) count(cmd redis.Cmder) {
 	if turn, ok := cmd.(script.Once); ok {
-		if reply := turn.Val(); len(reply) > 3 && reply[0] == string(luascripts.Batch) {
+		if reply := turn.Val(); len(reply) > 3 && reply[0] == string(protocol.Batch) {
 			k := 0
 			_, _ = fmt.Sscan(reply[3], &k)
 			r.Add(int64(k))

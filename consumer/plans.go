@@ -1,6 +1,6 @@
 package consumer
 
-import "github.com/slotmq/go-rmq/internal/planner"
+import "github.com/slotmq/go-rmq/internal/upkeep/planner"
 
 // makePlanner makes what sends the occurrences of plans in the worker's slots.
 func (w *crew) makePlanner(c *Consumer) {

@@ -9,10 +9,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -21,9 +21,9 @@ func planned(t *testing.T, rdb redis.UniversalClient, topic message.Topic, slot 
 	t.Helper()
 	now, err := rdb.Time(ctx).Result()
 	must.Do(t, err)
-	must.Do(t, rdb.SAdd(ctx, luascripts.PlansKey(topic.Name), slot).Err())
-	_, err = luascripts.New(rdb).SetPlan(ctx, luascripts.KeysOf(topic.Name, slot).Plans(false), "p",
-		fmt.Sprintf(`{"content":%q,"period":100}`, content), fmt.Sprint(now.UnixMilli()), now.UnixMilli()+100, luascripts.PlanStand{})
+	must.Do(t, rdb.SAdd(ctx, protocol.PlansKey(topic.Name), slot).Err())
+	_, err = protocol.New(rdb).SetPlan(ctx, protocol.KeysOf(topic.Name, slot).Plans(false), "p",
+		fmt.Sprintf(`{"content":%q,"period":100}`, content), fmt.Sprint(now.UnixMilli()), now.UnixMilli()+100, protocol.PlanStand{})
 	must.Do(t, err)
 }
 
@@ -52,9 +52,9 @@ func TestPlansAreSent(t *testing.T) {
 	b := work(t, server.Client(t), Config{Lease: time.Second}, topic, count) // its safety look is in an hour
 	must.Do(t, closeIn(a, await.Patience))
 	handledTimes(t, &handled, 3)
-	must.Do(t, rdb.Del(ctx, luascripts.KeysOf(topic.Name, 2).Plans(false).Plan).Err())
+	must.Do(t, rdb.Del(ctx, protocol.KeysOf(topic.Name, 2).Plans(false).Plan).Err())
 	planned(t, rdb, topic, 3, "heard")
-	must.Do(t, rdb.Publish(ctx, luascripts.WakeChannel(topic.Name), luascripts.AppendPlan(nil, 3)).Err())
+	must.Do(t, rdb.Publish(ctx, protocol.WakeChannel(topic.Name), protocol.AppendPlan(nil, 3)).Err())
 	handledTimes(t, &handled, 3)
 	must.Do(t, closeIn(b, await.Patience))
 }

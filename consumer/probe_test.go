@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/breaker"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/worker/breaker"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -22,7 +22,7 @@ func TestDrawnPlaces(t *testing.T) {
 	octaves := map[int]int{}
 	for range n {
 		place := topic.count(1, breaker.ProbeDrawn)
-		if place < 1 || place > luascripts.MaxBatch {
+		if place < 1 || place > protocol.MaxBatch {
 			t.Fatalf("place %d", place)
 		}
 		octaves[bits.Len(uint(place))]++

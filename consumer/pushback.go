@@ -6,7 +6,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/frozen"
+	"github.com/slotmq/go-rmq/internal/servers/frozen"
 )
 
 // A message that is pushed back is handed back, not put back. So its attempt, its time and its priority stay, and

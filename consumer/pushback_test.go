@@ -9,10 +9,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/breaker"
-	"github.com/slotmq/go-rmq/internal/schedule"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/worker/breaker"
+	"github.com/slotmq/go-rmq/internal/worker/schedule"
 	"github.com/slotmq/go-rmq/message"
 )
 

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/worker"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -27,13 +27,13 @@ func TestQuestionsOfTwoHolders(t *testing.T) {
 	defer w.fleet.Undo(ctx)
 	one := c.topics[0]
 	x := asSlot(one.scheduled.Status()[0].Slot)
-	sub := rdb.Subscribe(ctx, luascripts.WakeChannel(one.Qualified))
+	sub := rdb.Subscribe(ctx, protocol.WakeChannel(one.Qualified))
 	t.Cleanup(func() { sub.Close() })
 	_, err := sub.Receive(ctx)
 	must.Do(t, err)
 	busyWith := func(holder string, since time.Duration) {
 		t.Helper()
-		answer := &worker.Answer{Answer: luascripts.Answer{Code: luascripts.Busy, Holder: holder, Wait: time.Hour}, Slot: &x.Slot}
+		answer := &worker.Answer{Answer: protocol.Answer{Code: protocol.Busy, Holder: holder, Wait: time.Hour}, Slot: &x.Slot}
 		w.turns.Busy(answer)
 		x.busy = time.Now().Add(-since)
 		w.turns.Busy(answer)
@@ -42,7 +42,7 @@ func TestQuestionsOfTwoHolders(t *testing.T) {
 	busyWith("first", askAfter)
 	busyWith("first", 10*askAfter) // asked just now
 	busyWith("second", askAfter)
-	must.Do(t, rdb.Publish(ctx, luascripts.WakeChannel(one.Qualified), "end").Err())
+	must.Do(t, rdb.Publish(ctx, protocol.WakeChannel(one.Qualified), "end").Err())
 	var asked []string
 	for {
 		note, err := sub.ReceiveMessage(ctx)
@@ -50,7 +50,7 @@ func TestQuestionsOfTwoHolders(t *testing.T) {
 		if note.Payload == "end" {
 			break
 		}
-		_, holder, _ := luascripts.ParseQuestion(note.Payload)
+		_, holder, _ := protocol.ParseQuestion(note.Payload)
 		asked = append(asked, holder)
 	}
 	if !slices.Equal(asked, []string{"first", "second"}) {

@@ -4,10 +4,10 @@ import (
 	"math/rand/v2"
 	"strconv"
 
-	"github.com/slotmq/go-rmq/internal/frozen"
-	"github.com/slotmq/go-rmq/internal/limits"
-	"github.com/slotmq/go-rmq/internal/schedule"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
+	"github.com/slotmq/go-rmq/internal/servers/frozen"
+	"github.com/slotmq/go-rmq/internal/worker/schedule"
 )
 
 // Rate is how many messages of a topic all its workers begin together. A worker with a quarter
@@ -44,7 +44,7 @@ func (r Rate) validate() error {
 }
 
 // limit has a topic go by its Rate and by the limit that a person has set: the smaller counts.
-func (w *crew) limit(t *topic, p luascripts.Policy) {
+func (w *crew) limit(t *topic, p protocol.Policy) {
 	r := t.opts.Rate
 	if p.Rate > 0 && (r.PerSecond == 0 || p.Rate < r.PerSecond) {
 		r = Rate{PerSecond: p.Rate, Burst: r.Burst}

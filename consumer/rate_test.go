@@ -12,11 +12,11 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/byhand"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
-	"github.com/slotmq/go-rmq/luascripts/byhand"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -131,17 +131,17 @@ func TestPolicyHoldsAtOnce(t *testing.T) {
 	allowed := func(want int) func() bool {
 		return func() bool { return scheduled.Allowed() == want }
 	}
-	setPolicy(t, rdb, topic, luascripts.Policy{Rate: 5, Concurrency: 3, Left: time.Hour})
+	setPolicy(t, rdb, topic, protocol.Policy{Rate: 5, Concurrency: 3, Left: time.Hour})
 	await.True(t, "the worker hears of it", allowed(3))
 	contents := fill(t, newSender(t, rdb, topic), 1)
 	n.await(t, "some begin", func() bool { return n.running == 3 })
-	setPolicy(t, rdb, topic, luascripts.Policy{Concurrency: 5, Left: time.Hour})
+	setPolicy(t, rdb, topic, protocol.Policy{Concurrency: 5, Left: time.Hour})
 	n.await(t, "more begin, at no rate", func() bool { return n.running == 5 })
 	if n.mu.Lock(); n.most != 5 {
 		t.Errorf("%d handlers at once", n.most)
 	}
 	n.mu.Unlock()
-	setPolicy(t, rdb, topic, luascripts.Policy{Concurrency: 2, Left: 6 * time.Second}) // a worker that stands still for seconds hears of it
+	setPolicy(t, rdb, topic, protocol.Policy{Concurrency: 2, Left: 6 * time.Second}) // a worker that stands still for seconds hears of it
 	await.True(t, "it is replaced", allowed(2))
 	server.Pause()
 	await.True(t, "it ends while Redis is away", allowed(64))
@@ -157,7 +157,7 @@ func TestPolicyHoldsFromTheStart(t *testing.T) {
 	for own, want := range map[float64]float64{0: 50, 20: 20, 100: 50} {
 		topic := topicOf(t, message.KindPriority, 4)
 		newSender(t, rdb, topic).send(t, "x")
-		setPolicy(t, rdb, topic, luascripts.Policy{Rate: 50, Concurrency: 2, Left: time.Hour})
+		setPolicy(t, rdb, topic, protocol.Policy{Rate: 50, Concurrency: 2, Left: time.Hour})
 		c := newConsumer(t, rdb, Config{})
 		must.Do(t, c.Listen(topic, n.done(), ListenOptions{Rate: Rate{PerSecond: own}}))
 		start(t, c)
@@ -174,7 +174,7 @@ func TestPolicyHoldsFromTheStart(t *testing.T) {
 func TestPolicyThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	rdb, topic, n := shared(t), topicOf(t, message.KindPriority, 4), newNotes()
-	must.Do(t, rdb.Set(ctx, luascripts.PolicyKey(topic.Name), "x", 0).Err())
+	must.Do(t, rdb.Set(ctx, protocol.PolicyKey(topic.Name), "x", 0).Err())
 	core, log := observer.New(zap.WarnLevel)
 	work(t, rdb, Config{Logger: zap.New(core)}, topic, n.done())
 	newSender(t, rdb, topic).send(t, "x")
@@ -185,9 +185,9 @@ func TestPolicyThatCannotBeRead(t *testing.T) {
 }
 
 // setPolicy limits a topic as the command line does.
-func setPolicy(t *testing.T, rdb *redis.Client, topic message.Topic, p luascripts.Policy) {
+func setPolicy(t *testing.T, rdb *redis.Client, topic message.Topic, p protocol.Policy) {
 	t.Helper()
 	_, err := byhand.Limit(ctx, rdb, topic.Name, p)
 	must.Do(t, err)
-	must.Do(t, rdb.Publish(ctx, luascripts.WakeChannel(topic.Name), luascripts.PolicyChanged).Err())
+	must.Do(t, rdb.Publish(ctx, protocol.WakeChannel(topic.Name), protocol.PolicyChanged).Err())
 }

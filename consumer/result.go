@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -57,17 +57,17 @@ func (r *result) describe(x *message.Item) {
 }
 
 // verdict is what the next turn reports of message i of an answer, unless it is done.
-func (r result) verdict(a *luascripts.Answer, i int) luascripts.Verdict {
-	v := luascripts.Verdict{Content: a.Contents[i], Priority: a.Priority(i), Due: a.Due(i), Delay: r.delay, Reason: r.reason}
+func (r result) verdict(a *protocol.Answer, i int) protocol.Verdict {
+	v := protocol.Verdict{Content: a.Contents[i], Priority: a.Priority(i), Due: a.Due(i), Delay: r.delay, Reason: r.reason}
 	switch r.fate {
 	case notStarted:
-		v.Fate = luascripts.NotStarted
+		v.Fate = protocol.NotStarted
 	case failed:
-		v.Fate = luascripts.Failed
+		v.Fate = protocol.Failed
 	case dead:
-		v.Fate = luascripts.Dead
+		v.Fate = protocol.Dead
 	case snoozed:
-		v.Fate = luascripts.PutBack
+		v.Fate = protocol.PutBack
 	}
 	return v
 }

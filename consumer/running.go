@@ -8,9 +8,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/cluster"
-	"github.com/slotmq/go-rmq/internal/script"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/script"
+	"github.com/slotmq/go-rmq/internal/servers/cluster"
 )
 
 // running shows people, by way of Redis, which messages are handled for long, and since when. A batch in flight does not
@@ -22,7 +22,7 @@ type running struct {
 	log  *zap.Logger
 	long time.Duration // so long a handler must have run
 
-	// Only for run: what Redis has, as [luascripts.Running] writes it, by what that is with the time of this machine; and when it
+	// Only for run: what Redis has, as [protocol.Running] writes it, by what that is with the time of this machine; and when it
 	// was written.
 	noted map[*topic]map[string]string
 	at    map[*topic]time.Time
@@ -57,7 +57,7 @@ func (r *running) run() {
 
 // look notes what runs for long at a topic, if that has changed, or the note would soon count no more.
 func (r *running) look(t *topic) {
-	runs, same := map[string]luascripts.Running{}, true
+	runs, same := map[string]protocol.Running{}, true
 	for _, x := range t.scheduled.Working() {
 		if long, ok := asSlot(x).watchdog.long(time.Now(), r.long); ok {
 			text := long.String()
@@ -75,13 +75,13 @@ func (r *running) look(t *topic) {
 }
 
 // note has Redis know what runs, and nothing else of this worker, nor of those that died.
-func (r *running) note(t *topic, runs map[string]luascripts.Running) error {
+func (r *running) note(t *topic, runs map[string]protocol.Running) error {
 	ctx := r.life.Requests
-	server, _, err := cluster.MasterFor(ctx, r.rdb, luascripts.RunningKey(t.Qualified))
+	server, _, err := cluster.MasterFor(ctx, r.rdb, protocol.RunningKey(t.Qualified))
 	if err != nil {
 		return err
 	}
-	clock, first := luascripts.RunningFirst(ctx, t.Qualified)
+	clock, first := protocol.RunningFirst(ctx, t.Qualified)
 	here := time.Now()
 	script.ExecOnce(ctx, server, clock, first)
 	if err := errors.Join(clock.Err(), first.Err()); err != nil {
@@ -106,7 +106,7 @@ func (r *running) note(t *topic, runs map[string]luascripts.Running) error {
 			over = append(over, text)
 		}
 	}
-	cmds := luascripts.NoteRunningCmds(ctx, t.Qualified, texts, over, now, 3*renewal)
+	cmds := protocol.NoteRunningCmds(ctx, t.Qualified, texts, over, now, 3*renewal)
 	script.ExecOnce(ctx, server, cmds...)
 	for _, cmd := range cmds {
 		if err := cmd.Err(); err != nil {
@@ -118,7 +118,7 @@ func (r *running) note(t *topic, runs map[string]luascripts.Running) error {
 }
 
 // long returns what the handler of the batch runs, if it has run for some time. When it began is by the clock of this machine.
-func (m *watchdog) long(now time.Time, atLeast time.Duration) (r luascripts.Running, ok bool) {
+func (m *watchdog) long(now time.Time, atLeast time.Duration) (r protocol.Running, ok bool) {
 	contents := m.runs(now, atLeast, &r)
 	if len(contents) == 0 {
 		return r, false
@@ -128,14 +128,14 @@ func (m *watchdog) long(now time.Time, atLeast time.Duration) (r luascripts.Runn
 }
 
 // runs returns the contents that the handler runs, for long.
-func (m *watchdog) runs(now time.Time, atLeast time.Duration, r *luascripts.Running) (contents []string) {
+func (m *watchdog) runs(now time.Time, atLeast time.Duration, r *protocol.Running) (contents []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	b := m.watched
 	if b == nil || m.running(now) < atLeast {
 		return nil
 	}
-	*r = luascripts.Running{Slot: b.slot.Index, Worker: b.id, Since: m.started, Timeout: b.opts.Timeout, Fence: b.fence}
+	*r = protocol.Running{Slot: b.slot.Index, Worker: b.id, Since: m.started, Timeout: b.opts.Timeout, Fence: b.fence}
 	switch {
 	case b.opts.Parallel:
 		r.Since = b.begun

@@ -10,18 +10,18 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
 // noted is what Redis has of the handlers at a topic that run for long.
-func notedRuns(t *testing.T, rdb redis.UniversalClient, topic message.Topic) (all []luascripts.Running) {
+func notedRuns(t *testing.T, rdb redis.UniversalClient, topic message.Topic) (all []protocol.Running) {
 	t.Helper()
-	for _, text := range rdb.ZRange(ctx, luascripts.RunningKey(topic.Name), 0, -1).Val() {
-		r, ok := luascripts.ParseRunning(text)
+	for _, text := range rdb.ZRange(ctx, protocol.RunningKey(topic.Name), 0, -1).Val() {
+		r, ok := protocol.ParseRunning(text)
 		if !ok {
 			t.Fatalf("%q cannot be read", text)
 		}
@@ -60,7 +60,7 @@ func TestLongRunsAreNoted(t *testing.T) {
 				return nil
 			})))
 			start(t, w)
-			var all []luascripts.Running
+			var all []protocol.Running
 			await.True(t, "it is noted", func() bool {
 				all = notedRuns(t, rdb, topic)
 				return len(all) == 1 && all[0].Count == c.count // in parallel, others may be noted before they have returned
@@ -75,7 +75,7 @@ func TestLongRunsAreNoted(t *testing.T) {
 				r.Since.Before(at.Add(-time.Millisecond)) || !r.Since.Before(clock) {
 				t.Errorf("%+v; due %v, it is %v", r, at, clock)
 			}
-			key := luascripts.RunningKey(topic.Name)
+			key := protocol.RunningKey(topic.Name)
 			until := time.UnixMilli(int64(rdb.ZScore(ctx, key, rdb.ZRange(ctx, key, 0, 0).Val()[0]).Val()))
 			if ttl := rdb.PTTL(ctx, key).Val(); ttl <= 0 || ttl > time.Minute || until.Before(clock) || until.After(clock.Add(time.Minute)) {
 				t.Errorf("it counts until %v, and goes after %v", until, ttl)
@@ -92,8 +92,8 @@ func TestLongRunsAreNoted(t *testing.T) {
 func TestNotesOfLongRunsEnd(t *testing.T) {
 	t.Parallel()
 	rdb, topic := shared(t), topicOf(t, message.KindFixedTime, 1)
-	key := luascripts.RunningKey(topic.Name)
-	dead := luascripts.Running{Slot: 3, Worker: "dead", Count: 1, Content: "x", Hashes: []string{"y"}}
+	key := protocol.RunningKey(topic.Name)
+	dead := protocol.Running{Slot: 3, Worker: "dead", Count: 1, Content: "x", Hashes: []string{"y"}}
 	must.Do(t, rdb.ZAdd(ctx, key, redis.Z{Score: 1000, Member: dead.String()}, redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: "0 alive 0 0 0 1 - x"}).Err())
 	newSender(t, rdb, topic).send(t, "m")
 	release := make(chan struct{})
@@ -150,7 +150,7 @@ func TestLongRunsAreNotedLater(t *testing.T) {
 	must.Do(t, w.Listen(topic, ListenerFunc(func(context.Context, *Delivery) error { close(begun); <-release; return nil }), ListenOptions{}))
 	start(t, w)
 	await.Signal(t, "it is handled", begun)
-	proxy.LoseNextReply("zrange", luascripts.RunningKey(topic.Name))
+	proxy.LoseNextReply("zrange", protocol.RunningKey(topic.Name))
 	await.True(t, "it is noted", func() bool { return len(notedRuns(t, rdb, topic)) == 1 })
 	close(release)
 }

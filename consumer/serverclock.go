@@ -5,9 +5,9 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/cluster"
-	"github.com/slotmq/go-rmq/internal/frozen"
-	"github.com/slotmq/go-rmq/internal/wait"
+	"github.com/slotmq/go-rmq/internal/servers/cluster"
+	"github.com/slotmq/go-rmq/internal/servers/frozen"
+	"github.com/slotmq/go-rmq/internal/servers/wait"
 )
 
 // serverClock is the clock of a slot's server, as the worker of one batch knows it: it was read

@@ -4,8 +4,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/limits"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
 )
 
 // batchTarget is how long a batch should take: short enough that an urgent
@@ -42,7 +42,7 @@ func (b *batchSize) learn(took time.Duration, messages, bytes int) {
 func (b *batchSize) count(together int) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	each := luascripts.MaxBatch // for one handler
+	each := protocol.MaxBatch // for one handler
 	switch {
 	case !b.known:
 		return max(firstBatch, together)
@@ -63,7 +63,7 @@ func (b *batchSize) most() int {
 // fitting is how many messages do not have too many bytes together.
 func (b *batchSize) fitting() int {
 	if b.bytes == 0 {
-		return luascripts.MaxBatch
+		return protocol.MaxBatch
 	}
-	return min(max(1, limits.BatchBytes/b.bytes), luascripts.MaxBatch)
+	return min(max(1, limits.BatchBytes/b.bytes), protocol.MaxBatch)
 }

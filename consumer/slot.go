@@ -4,11 +4,11 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/breaker"
-	"github.com/slotmq/go-rmq/internal/fleet"
-	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/sharing/fleet"
 	"github.com/slotmq/go-rmq/internal/worker"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/worker/breaker"
+	"github.com/slotmq/go-rmq/internal/worker/schedule"
 	"github.com/slotmq/go-rmq/message"
 	"go.uber.org/zap"
 )
@@ -89,11 +89,11 @@ func (s *slot) ask(h schedule.Hand) {
 	s.Turn.Due = s.topic.opts.Due || s.mood != breaker.Calm // so what is handed back keeps its place
 	switch s.mood {
 	case breaker.ProbeLast, breaker.ProbeDrawn:
-		s.Turn.Wants = luascripts.Behind
+		s.Turn.Wants = protocol.Behind
 	case breaker.ProbeRetry:
-		s.Turn.Wants = luascripts.Retry
+		s.Turn.Wants = protocol.Retry
 	default:
-		s.Turn.Wants = luascripts.First
+		s.Turn.Wants = protocol.First
 	}
 	s.Facts.Open = true
 }

@@ -9,10 +9,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -54,7 +54,7 @@ func TestHungHandlersLeaveTheirPlaces(t *testing.T) {
 func TestBrokenSlotLeavesItsPlace(t *testing.T) {
 	t.Parallel()
 	rdb, topic := shared(t), topicOf(t, message.KindPriority, 4)
-	broken := luascripts.KeysOf(topic.Name, 0).Prepare
+	broken := protocol.KeysOf(topic.Name, 0).Prepare
 	must.Do(t, rdb.Set(ctx, broken, "not a sorted set", 0).Err())
 	n := newNotes()
 	s := newSender(t, rdb, topic)
@@ -86,7 +86,7 @@ func TestBackoffThatPanics(t *testing.T) {
 	newSender(t, rdb, topic).send(t, "x")
 	await.Signal(t, "one has failed", failed)
 	await.True(t, "it waits for its retry", func() bool {
-		return rdb.ZScore(ctx, luascripts.KeysOf(topic.Name, 0).Retry, "x").Err() == nil
+		return rdb.ZScore(ctx, protocol.KeysOf(topic.Name, 0).Retry, "x").Err() == nil
 	})
 }
 
@@ -124,11 +124,11 @@ func TestStrandedBatchIsFound(t *testing.T) {
 	t.Parallel()
 	rdb := servertest.Redis(t).Client(t)
 	topic, n := topicOf(t, message.KindPriority, 1), newNotes()
-	k := luascripts.KeysOf(topic.Name, 0)
-	scripts := luascripts.New(rdb)
+	k := protocol.KeysOf(topic.Name, 0)
+	scripts := protocol.New(rdb)
 	work(t, rdb, Config{Lease: time.Second, SafetyLook: 20 * time.Millisecond}, topic, n.done())
 	// In one transaction, so that the owner cannot be quicker.
-	other := luascripts.Turn{Keys: k, Priority: true, Worker: "other", Lease: time.Second, Count: 1}
+	other := protocol.Turn{Keys: k, Priority: true, Worker: "other", Lease: time.Second, Count: 1}
 	other.Fence = takeTurn(t, rdb, &other).Fence
 	var taken redis.Cmder
 	_, err := rdb.TxPipelined(ctx, func(tx redis.Pipeliner) error {
@@ -137,7 +137,7 @@ func TestStrandedBatchIsFound(t *testing.T) {
 		return tx.Process(ctx, taken)
 	})
 	must.Do(t, err)
-	if a, err := luascripts.TurnAnswer(&other, taken); err != nil || a.Code != luascripts.Batch {
+	if a, err := protocol.TurnAnswer(&other, taken); err != nil || a.Code != protocol.Batch {
 		t.Fatalf("the other worker has %v, %v", a.Code, err)
 	}
 	n.awaitAll(t, []string{"x"})

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -57,7 +57,7 @@ func TestNoteOfACopySentSinceIsNotForgotten(t *testing.T) {
 			return
 		}
 		must.Do(t, rdb.ZAdd(ctx, keysOf(topic, 0).Store, redisZ(float64(hour.UnixMilli()), "m")).Err())
-		must.Do(t, rdb.HSet(ctx, luascripts.NoteKey(topic.Name, 0), "m", "2 1 2000 2000 0").Err())
+		must.Do(t, rdb.HSet(ctx, protocol.NoteKey(topic.Name, 0), "m", "2 1 2000 2000 0").Err())
 	}
 	put(t, rdb, topic, 0, map[string]string{"m": "1 1 1000 1000 0", "n": "1 1 1000 1000 0"})
 	worker.AddHook(&noteHook{late: again})
@@ -74,7 +74,7 @@ func TestSweepComesRound(t *testing.T) {
 	rdb, worker, topic := shared(t), shared(t), notedTopic(t, message.KindFixedTime, 1)
 	hook, looks := new(noteHook), atomic.Int64{}
 	hook.late = func() { // the first look that finds nothing
-		if rdb.HLen(ctx, luascripts.NoteKey(topic.Name, 0)).Val() == live {
+		if rdb.HLen(ctx, protocol.NoteKey(topic.Name, 0)).Val() == live {
 			looks.CompareAndSwap(0, hook.forgot.Load()-1)
 		}
 	}
@@ -82,10 +82,10 @@ func TestSweepComesRound(t *testing.T) {
 	pipe, hour := rdb.Pipeline(), rdb.Time(ctx).Val().Add(time.Hour)
 	for _, content := range numbered("live", live) {
 		pipe.ZAdd(ctx, keysOf(topic, 0).Store, redisZ(float64(hour.UnixMilli()), content))
-		pipe.HSet(ctx, luascripts.NoteKey(topic.Name, 0), content, "1 1 1000 1000 0")
+		pipe.HSet(ctx, protocol.NoteKey(topic.Name, 0), content, "1 1 1000 1000 0")
 	}
 	for _, content := range numbered("left", 100) {
-		pipe.HSet(ctx, luascripts.NoteKey(topic.Name, 0), content, "1 1 1000 1000 0")
+		pipe.HSet(ctx, protocol.NoteKey(topic.Name, 0), content, "1 1 1000 1000 0")
 	}
 	_, err := pipe.Exec(ctx)
 	must.Do(t, err)
@@ -95,7 +95,7 @@ func TestSweepComesRound(t *testing.T) {
 		t.Errorf("it took %d looks", n)
 	}
 	for _, content := range numbered("live", live) {
-		if !rdb.HExists(ctx, luascripts.NoteKey(topic.Name, 0), content).Val() {
+		if !rdb.HExists(ctx, protocol.NoteKey(topic.Name, 0), content).Val() {
 			t.Fatalf("%s has no note any more", content)
 		}
 	}

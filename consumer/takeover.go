@@ -8,9 +8,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/fleet"
 	"github.com/slotmq/go-rmq/internal/lifetime"
-	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/internal/sharing/fleet"
+	"github.com/slotmq/go-rmq/internal/worker/schedule"
 )
 
 // takeovers asks the topics' Backoff before batches of workers that died are taken over.

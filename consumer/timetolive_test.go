@@ -16,13 +16,13 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/slotmq/go-rmq/internal/frozen"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/servers/frozen"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -89,7 +89,7 @@ func TestTimeToLiveEndsBeforeARetry(t *testing.T) {
 		put(t, rdb, topic, 0, map[string]string{"m": ending(time.Now().Add(time.Hour))})
 		n := newNotes()
 		listenNoted(t, rdb, Config{}, topic, how, ListenOptions{}, n.around(func(_ context.Context, d *Delivery) error {
-			rdb.HSet(ctx, luascripts.NoteKey(topic.Name, 0), "m", ending(rdb.Time(ctx).Val().Add(time.Millisecond)))
+			rdb.HSet(ctx, protocol.NoteKey(topic.Name, 0), "m", ending(rdb.Time(ctx).Val().Add(time.Millisecond)))
 			return RetryAfter(2*time.Millisecond, errors.New("oops"))
 		}))
 		why := awaitDead(t, rdb, topic, 0, "m")
@@ -104,8 +104,8 @@ func TestTimeToLiveEndsBeforeATakeover(t *testing.T) {
 	t.Parallel()
 	rdb, topic := shared(t), notedTopic(t, message.KindFixedTime, 1)
 	put(t, rdb, topic, 0, map[string]string{"m": ending(time.Now().Add(time.Millisecond))})
-	turn := luascripts.Turn{Keys: keysOf(topic, 0), Worker: "dies", Lease: time.Millisecond, Count: 10}
-	if a := takeTurn(t, rdb, &turn); a.Code == luascripts.Number {
+	turn := protocol.Turn{Keys: keysOf(topic, 0), Worker: "dies", Lease: time.Millisecond, Count: 10}
+	if a := takeTurn(t, rdb, &turn); a.Code == protocol.Number {
 		turn.Fence = a.Fence
 		takeTurn(t, rdb, &turn)
 	}
@@ -325,7 +325,7 @@ func TestTimeToLiveEndsBeforeABatchIsToldAgain(t *testing.T) {
 			return false
 		}
 		end := other.Time(ctx).Val().Add(500 * time.Millisecond)
-		must.Do(t, other.HSet(ctx, luascripts.NoteKey(topic.Name, 0), "m", ending(end)).Err())
+		must.Do(t, other.HSet(ctx, protocol.NoteKey(topic.Name, 0), "m", ending(end)).Err())
 		await.True(t, "its time to live is over", func() bool { return other.Time(ctx).Val().After(end) })
 		return true
 	}})
@@ -352,7 +352,7 @@ func TestTimeToLiveEndsBeforeAForgottenFinish(t *testing.T) {
 	await.True(t, "its time to live is over", func() bool { return rdb.Time(ctx).Val().After(end) })
 	_, err := rdb.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
 		pipe.ZAdd(ctx, keys.Prepare, redisZ(float64(now.Unix()*1000+16), "m"))
-		pipe.HSet(ctx, luascripts.NoteKey(topic.Name, 0), "m", ending(end))
+		pipe.HSet(ctx, protocol.NoteKey(topic.Name, 0), "m", ending(end))
 		pipe.ZAdd(ctx, keys.Store, redisZ(1000, "wakes the slot"))
 		return nil
 	})

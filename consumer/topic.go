@@ -4,10 +4,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/fleet"
-	"github.com/slotmq/go-rmq/internal/schedule"
-	"github.com/slotmq/go-rmq/internal/script"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/script"
+	"github.com/slotmq/go-rmq/internal/sharing/fleet"
+	"github.com/slotmq/go-rmq/internal/worker/schedule"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -41,7 +41,7 @@ func (t *topic) meets(err error) {
 
 func newTopic(t message.Topic, namespace string) *topic {
 	x := new(topic)
-	x.Topic.Topic, x.Qualified = t, luascripts.Qualify(namespace, t.Name)
+	x.Topic.Topic, x.Qualified = t, protocol.Qualify(namespace, t.Name)
 	return x
 }
 

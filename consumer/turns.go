@@ -6,12 +6,12 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/deaths"
-	"github.com/slotmq/go-rmq/internal/schedule"
-	"github.com/slotmq/go-rmq/internal/sweeper"
-	"github.com/slotmq/go-rmq/internal/wakeups"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/servers/wakeups"
+	"github.com/slotmq/go-rmq/internal/upkeep/deaths"
+	"github.com/slotmq/go-rmq/internal/upkeep/sweeper"
 	"github.com/slotmq/go-rmq/internal/worker"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/worker/schedule"
 )
 
 // Before another look at a slot that is busy, the waiting doubles between these.
@@ -68,13 +68,13 @@ func (c *turns) Answered(a *worker.Answer) {
 		c.sweeper.Forget(x.Scheduled().Topic(), x.Index, x.over)
 		x.over = nil
 	}
-	if x.Facts.Held && (a.Code == luascripts.Number || a.Code == luascripts.Busy) {
+	if x.Facts.Held && (a.Code == protocol.Number || a.Code == protocol.Busy) {
 		finishRefused(x, a.Repeated)
 	}
-	if a.Code != luascripts.Batch && a.Code != luascripts.Number {
+	if a.Code != protocol.Batch && a.Code != protocol.Number {
 		x.empty()
 	}
-	if a.Code != luascripts.Busy {
+	if a.Code != protocol.Busy {
 		x.busyWait = 0
 	}
 }

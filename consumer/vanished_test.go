@@ -10,9 +10,9 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -22,7 +22,7 @@ func TestWhoVanishedIsNamed(t *testing.T) {
 	rdb, topic := shared(t), topicOf(t, message.KindPriority, 4)
 	until := time.Now().Add(6500 * time.Millisecond)
 	killed := redis.Z{Member: "killed", Score: float64(until.UnixMilli())}
-	must.Do(t, rdb.ZAdd(ctx, luascripts.WorkersKey(topic.Name), killed).Err())
+	must.Do(t, rdb.ZAdd(ctx, protocol.WorkersKey(topic.Name), killed).Err())
 	core, log := observer.New(zap.WarnLevel)
 	work(t, rdb, Config{Lease: 4 * time.Second, Logger: zap.New(core)}, topic, func(context.Context, *Delivery) error { return nil })
 	var line map[string]any
@@ -33,7 +33,7 @@ func TestWhoVanishedIsNamed(t *testing.T) {
 				return true
 			}
 		}
-		must.Do(t, rdb.ZAdd(ctx, luascripts.WorkersKey(topic.Name), killed).Err()) // on a busy machine its time may be over
+		must.Do(t, rdb.ZAdd(ctx, protocol.WorkersKey(topic.Name), killed).Err()) // on a busy machine its time may be over
 		return false
 	})
 	at, _ := line["until"].(time.Time)

@@ -12,12 +12,12 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/servers/wakeups"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/internal/wakeups"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -175,7 +175,7 @@ func TestSubscriptionCut(t *testing.T) {
 		s.send(t, these...)
 		n.awaitAll(t, these)
 		await.True(t, "it is subscribed again", func() bool {
-			return rdb.PubSubNumSub(ctx, luascripts.WakeChannel(topic.Name)).Val()[luascripts.WakeChannel(topic.Name)] == 1
+			return rdb.PubSubNumSub(ctx, protocol.WakeChannel(topic.Name)).Val()[protocol.WakeChannel(topic.Name)] == 1
 		})
 	}
 	n.wantOnce(t, contents)

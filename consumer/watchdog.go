@@ -8,9 +8,9 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/fleet"
-	"github.com/slotmq/go-rmq/internal/schedule"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/sharing/fleet"
+	"github.com/slotmq/go-rmq/internal/worker/schedule"
 )
 
 // One timer for each batch. Timeout, renewal, end of the lease and a handler that ignores its context are four
@@ -46,7 +46,7 @@ type watched struct {
 	id    string      // it was taken under
 	term  *fleet.Term // and in
 	opts  *ListenOptions
-	keys  *luascripts.SlotKeys
+	keys  *protocol.SlotKeys
 	fence int64
 	sent  time.Time // the turn that took it
 	begun time.Time // when its handlers did; zero while it waits for a place

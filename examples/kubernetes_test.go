@@ -13,9 +13,9 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 )
 
 // The worker in a pod starts before its Redis, is ready only while that is there, live all the
@@ -82,7 +82,7 @@ func pod(t *testing.T, sharing string, env ...string) {
 	ready(503)
 	server.Restart(t)
 	ready(200)
-	if by := server.Client(t).HGet(t.Context(), luascripts.DefinitionKey("jobs"), "sharing").Val(); by != sharing {
+	if by := server.Client(t).HGet(t.Context(), protocol.DefinitionKey("jobs"), "sharing").Val(); by != sharing {
 		t.Errorf("the slots are shared by %q", by)
 	}
 	server.Kill()

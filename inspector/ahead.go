@@ -8,8 +8,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/cluster"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/servers/cluster"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -38,12 +38,12 @@ func (i *Inspector) Ahead(ctx context.Context, topic string, within []time.Durat
 	for n, d := range within {
 		from, to := now.UnixMilli(), now.Add(d).UnixMilli()
 		if t.Kind.Timed() {
-			if err := i.addCount(ctx, t, &ahead[n], func(k luascripts.SlotKeys) string { return k.Store }, from, to, &failed); err != nil {
+			if err := i.addCount(ctx, t, &ahead[n], func(k protocol.SlotKeys) string { return k.Store }, from, to, &failed); err != nil {
 				return nil, err
 			}
 		}
 		// A retry has its attempt behind the ms.
-		retry := func(k luascripts.SlotKeys) string { return k.Retry }
+		retry := func(k protocol.SlotKeys) string { return k.Retry }
 		if err := i.addCount(ctx, t, &ahead[n], retry, from*100+99, to*100+99, &failed); err != nil {
 			return nil, err
 		}
@@ -52,10 +52,10 @@ func (i *Inspector) Ahead(ctx context.Context, topic string, within []time.Durat
 }
 
 // addCount adds how many members of a key of each slot have a score above one and not above another.
-func (i *Inspector) addCount(ctx context.Context, t Topic, sum *int, key func(luascripts.SlotKeys) string, above, to int64, failed *failures) error {
-	counts, _, err := ofSlots(ctx, i, t, allSlots(t), func(k luascripts.SlotKeys) *redis.IntCmd {
+func (i *Inspector) addCount(ctx context.Context, t Topic, sum *int, key func(protocol.SlotKeys) string, above, to int64, failed *failures) error {
+	counts, _, err := ofSlots(ctx, i, t, allSlots(t), func(k protocol.SlotKeys) *redis.IntCmd {
 		return redis.NewIntCmd(ctx, "zcount", key(k), "("+strconv.FormatInt(above, 10), to)
-	}, func(k luascripts.SlotKeys, cmd *redis.IntCmd) (int, error) {
+	}, func(k protocol.SlotKeys, cmd *redis.IntCmd) (int, error) {
 		n, err := cmd.Result()
 		return int(n), at(key(k), err)
 	})

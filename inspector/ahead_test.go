@@ -9,9 +9,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -67,14 +67,14 @@ func TestAheadWithoutSlotZero(t *testing.T) {
 	gone := c.Nodes()[0]
 	for n := 0; topic.Name == ""; n++ { // one that it has a part of, but not what is stored of the whole
 		name := fmt.Sprint("orders", n)
-		if c.MasterOf(t, luascripts.KeysOf(name, 0).Store) == gone && c.MasterOf(t, luascripts.DefinitionKey(name)) != gone {
+		if c.MasterOf(t, protocol.KeysOf(name, 0).Store) == gone && c.MasterOf(t, protocol.DefinitionKey(name)) != gone {
 			topic = define(t, rdb, message.Topic{Name: name, Kind: message.KindFixedTime, Slots: 16})
 		}
 	}
 	var hidden []int
 	soon := float64(time.Now().Add(30 * time.Minute).UnixMilli())
 	for slot := range topic.Slots {
-		k := luascripts.KeysOf(topic.Name, slot)
+		k := protocol.KeysOf(topic.Name, slot)
 		must.Do(t, rdb.ZAdd(ctx, k.Store, redis.Z{Score: soon, Member: "waits"}).Err())
 		must.Do(t, rdb.ZAdd(ctx, k.Retry, redis.Z{Score: soon*100 + 7, Member: "again"}).Err())
 		if c.MasterOf(t, k.Store) == gone {

@@ -9,11 +9,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/cluster"
-	"github.com/slotmq/go-rmq/internal/rights"
-	"github.com/slotmq/go-rmq/internal/script"
-	"github.com/slotmq/go-rmq/luascripts"
-	"github.com/slotmq/go-rmq/luascripts/byhand"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/byhand"
+	"github.com/slotmq/go-rmq/internal/protocol/script"
+	"github.com/slotmq/go-rmq/internal/servers/cluster"
+	"github.com/slotmq/go-rmq/internal/servers/rights"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -27,11 +27,11 @@ const perPipeline = 100
 // asked about.
 func ofSlots[C redis.Cmder, A any](
 	ctx context.Context, i *Inspector, t Topic, which []int,
-	question func(luascripts.SlotKeys) C, answer func(luascripts.SlotKeys, C) (A, error),
+	question func(protocol.SlotKeys) C, answer func(protocol.SlotKeys, C) (A, error),
 ) (answers []A, read []int, err error) {
 	failed := failures{i: i}
 	for some := range slices.Chunk(which, perPipeline) {
-		keys, cmds := make([]luascripts.SlotKeys, len(some)), make([]C, len(some))
+		keys, cmds := make([]protocol.SlotKeys, len(some)), make([]C, len(some))
 		stores := make([]string, len(some))
 		for n, slot := range some {
 			keys[n] = i.keys(t.Name, slot)
@@ -88,7 +88,7 @@ func allSlots(t Topic) []int {
 // counts counts slots of a topic, by [ofSlots].
 func (i *Inspector) counts(ctx context.Context, t Topic, which []int) (counts []byhand.Counts, read []int, err error) {
 	priority := !t.Kind.Timed()
-	return ofSlots(ctx, i, t, which, func(k luascripts.SlotKeys) *redis.StringSliceCmd {
+	return ofSlots(ctx, i, t, which, func(k protocol.SlotKeys) *redis.StringSliceCmd {
 		return byhand.CountCmd(ctx, k, priority)
 	}, byhand.CountAnswer)
 }
@@ -99,7 +99,7 @@ func (i *Inspector) wake(ctx context.Context, t Topic, which []int, in time.Dura
 	for some := range slices.Chunk(which, perPipeline) {
 		var payload []byte
 		for _, slot := range some {
-			payload = luascripts.AppendWake(payload, slot, in)
+			payload = protocol.AppendWake(payload, slot, in)
 		}
 		i.publish(ctx, t, some[0], payload)
 	}
@@ -110,7 +110,7 @@ func (i *Inspector) wake(ctx context.Context, t Topic, which []int, in time.Dura
 func (i *Inspector) publish(ctx context.Context, t Topic, slot int, payload []byte) {
 	server, _, err := cluster.MasterFor(ctx, i.rdb, i.keys(t.Name, slot).Store)
 	if err == nil {
-		_ = server.Publish(ctx, luascripts.WakeChannel(i.qualified(t.Name)), payload).Err()
+		_ = server.Publish(ctx, protocol.WakeChannel(i.qualified(t.Name)), payload).Err()
 	}
 }
 

@@ -10,10 +10,10 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -63,7 +63,7 @@ func TestManySlots(t *testing.T) {
 		topic := define(t, rdb, message.Topic{Name: "mails", Kind: message.KindFixedTime, Slots: 8192})
 		due := time.Now().UnixMilli()
 		for n := range 300 {
-			zadd(t, rdb, luascripts.StoreKey(topic.Name, n*20), fmt.Sprint("mail ", n), due+int64(n))
+			zadd(t, rdb, protocol.StoreKey(topic.Name, n*20), fmt.Sprint("mail ", n), due+int64(n))
 		}
 		sum, err := i.Stats(ctx, topic.Name)
 		if err != nil || sum.Waiting != 300 {
@@ -171,7 +171,7 @@ func TestRightsToChange(t *testing.T) {
 	must.Do(t, admin.Do(ctx, rule...).Err())
 	i := newInspector(t, server.Client(t, func(o *redis.Options) { o.Username, o.Password = "all", "x" }), Config{})
 	topic := define(t, admin, message.Topic{Name: "mails", Kind: message.KindFixedTime, Slots: 1})
-	k := luascripts.KeysOf(topic.Name, 0)
+	k := protocol.KeysOf(topic.Name, 0)
 	zadd(t, admin, k.Store, "a", time.Now().Add(time.Hour).UnixMilli())
 	for _, content := range []string{"b", "c"} {
 		zadd(t, admin, k.Dead, content, time.Now().Add(-time.Hour).UnixMilli())

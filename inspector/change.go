@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/checked"
-	"github.com/slotmq/go-rmq/internal/cluster"
-	"github.com/slotmq/go-rmq/internal/hash"
-	"github.com/slotmq/go-rmq/luascripts"
-	"github.com/slotmq/go-rmq/luascripts/byhand"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/byhand"
+	"github.com/slotmq/go-rmq/internal/protocol/hash"
+	"github.com/slotmq/go-rmq/internal/servers/cluster"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -62,7 +62,7 @@ func (i *Inspector) cancelIn(ctx context.Context, t Topic, slot int, content str
 		err = fmt.Errorf("the answer is lost, so it may be cancelled: %w", err)
 	}
 	if asked {
-		i.publish(ctx, t, slot, luascripts.AppendCancel(nil, slot))
+		i.publish(ctx, t, slot, protocol.AppendCancel(nil, slot))
 	}
 	if removed {
 		i.journalGone(t, slot, begun, message.Cancelled, content)

@@ -12,13 +12,13 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
-	"github.com/slotmq/go-rmq/internal/limits"
-	"github.com/slotmq/go-rmq/internal/script"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/byhand"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
+	"github.com/slotmq/go-rmq/internal/protocol/script"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
-	"github.com/slotmq/go-rmq/luascripts/byhand"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -32,8 +32,8 @@ func onRedis(t testing.TB, cfg Config) (redis.UniversalClient, *Inspector) {
 
 func slotOf(topic message.Topic, basis string) int { return slots.Of(basis, topic.Slots) }
 
-func keysOf(topic message.Topic, basis string) luascripts.SlotKeys {
-	return luascripts.KeysOf(topic.Name, slotOf(topic, basis))
+func keysOf(topic message.Topic, basis string) protocol.SlotKeys {
+	return protocol.KeysOf(topic.Name, slotOf(topic, basis))
 }
 
 // put adds a content to a sorted set.
@@ -54,7 +54,7 @@ func scoreOf(t testing.TB, rdb redis.UniversalClient, key, content string) float
 }
 
 // serverNow is the time of the server that has a key.
-func serverNow(t testing.TB, rdb redis.UniversalClient, k luascripts.SlotKeys) time.Time {
+func serverNow(t testing.TB, rdb redis.UniversalClient, k protocol.SlotKeys) time.Time {
 	t.Helper()
 	cmd := byhand.CountCmd(ctx, k, false)
 	script.Exec(ctx, rdb, cmd)
@@ -116,14 +116,14 @@ func TestInSeveralSlots(t *testing.T) {
 	topic := define(t, rdb, topicOf(t, message.KindPriority, 64))
 	others := []int{4, 7, 40} // none is that of the content
 	for _, slot := range others {
-		put(t, rdb, luascripts.StoreKey(topic.Name, slot), "x", 500)
+		put(t, rdb, protocol.StoreKey(topic.Name, slot), "x", 500)
 	}
 	_, _, err := i.Cancel(ctx, topic.Name, "x", "")
 	wantError(t, err, ErrSeveral, "it is in several slots, 4, 7 and 40: give the basis it was sent with", topic.Name)
 	_, err = i.Reschedule(ctx, topic.Name, "x", "", Move{Priority: 17})
 	wantError(t, err, ErrSeveral, "it is in several slots, 4, 7 and 40: give the basis it was sent with", topic.Name)
 	for _, slot := range others {
-		if score := scoreOf(t, rdb, luascripts.StoreKey(topic.Name, slot), "x"); score != 500 {
+		if score := scoreOf(t, rdb, protocol.StoreKey(topic.Name, slot), "x"); score != 500 {
 			t.Errorf("in slot %d its score is %v", slot, score)
 		}
 	}
@@ -178,7 +178,7 @@ func TestReschedule(t *testing.T) {
 				want.State, want.Attempt = Retrying, 6
 				stored = scoreOf(t, rdb, k.Retry, content)
 			}
-			if e != want || luascripts.KeysOf(c.topic.Name, e.Slot) != k {
+			if e != want || protocol.KeysOf(c.topic.Name, e.Slot) != k {
 				t.Errorf("%s: %+v", c.name, e)
 			}
 			switch {
@@ -205,7 +205,7 @@ func TestReschedule(t *testing.T) {
 func TestRescheduleWhatDoesNotWait(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		topic := define(t, rdb, message.Topic{Name: topicOf(t, 0, 0).Name, Kind: message.KindPriority, Slots: 16, Literal: true})
-		k := func(content string) luascripts.SlotKeys { return keysOf(topic, content) }
+		k := func(content string) protocol.SlotKeys { return keysOf(topic, content) }
 		put(t, rdb, k("retries").Retry, "retries", 179000000000012)
 		put(t, rdb, k("failed").Store, "failed", 12)
 		put(t, rdb, k("flies").Prepare, "flies", 1e12+16)
@@ -317,7 +317,7 @@ func TestCancelWithoutAnAnswer(t *testing.T) {
 	rdb := server.Client(t)
 	i := newInspector(t, bounded(t, proxy.Client(t)), Config{})
 	topic := define(t, rdb, topicOf(t, message.KindPriority, 1))
-	zadd(t, rdb, luascripts.StoreKey(topic.Name, 0), "x", 20)
+	zadd(t, rdb, protocol.StoreKey(topic.Name, 0), "x", 20)
 	_, _, err := i.Cancel(ctx, topic.Name, "y", "") // the script is known from here on
 	must.Do(t, err)
 	proxy.LoseNextReply("evalsha", topic.Name+"_0", "x")
@@ -333,11 +333,11 @@ func TestPauseOfAPart(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		topic := define(t, rdb, topicOf(t, message.KindPriority, 128))
 		for _, slot := range []int{1, 2, 105} {
-			must.Do(t, rdb.Set(ctx, luascripts.KeysOf(topic.Name, slot).Meta, "no hash", 0).Err())
+			must.Do(t, rdb.Set(ctx, protocol.KeysOf(topic.Name, slot).Meta, "no hash", 0).Err())
 		}
 		n, err := i.Pause(ctx, topic.Name, nil)
 		wantError(t, err, nil, "pause topic "+topic.Name, "125 of 128 slots are paused; slots 1, 2, 105 perhaps not", "WRONGTYPE")
-		if last := rdb.HGet(ctx, luascripts.KeysOf(topic.Name, 127).Meta, "paused").Val(); n != 125 || last == "" {
+		if last := rdb.HGet(ctx, protocol.KeysOf(topic.Name, 127).Meta, "paused").Val(); n != 125 || last == "" {
 			t.Errorf("%d slots were paused, the last one since %q", n, last)
 		}
 		n, err = i.Resume(ctx, topic.Name, nil)

@@ -7,9 +7,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/hash"
-	"github.com/slotmq/go-rmq/internal/score"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/hash"
+	"github.com/slotmq/go-rmq/internal/protocol/score"
 )
 
 // Dead goes through the dead messages of all slots in the order of their deaths. It reads
@@ -142,17 +142,17 @@ func (i *Inspector) explainDead(ctx context.Context, t Topic, dead []Entry) erro
 		}
 		places[key] = append(places[key], n)
 	}
-	_, _, err := ofSlots(ctx, i, t, which, func(k luascripts.SlotKeys) *redis.SliceCmd {
+	_, _, err := ofSlots(ctx, i, t, which, func(k protocol.SlotKeys) *redis.SliceCmd {
 		args := []any{"hmget", k.Why}
 		for _, n := range places[k.Why] {
 			args = append(args, dead[n].Content)
 		}
 		return redis.NewSliceCmd(ctx, args...)
-	}, func(k luascripts.SlotKeys, cmd *redis.SliceCmd) (struct{}, error) {
+	}, func(k protocol.SlotKeys, cmd *redis.SliceCmd) (struct{}, error) {
 		entries, err := cmd.Result()
 		for m, entry := range entries {
 			text, _ := entry.(string)
-			if why, ok := luascripts.ParseFailure(text); ok {
+			if why, ok := protocol.ParseFailure(text); ok {
 				dead[places[k.Why][m]].Failure = failure(&why)
 			}
 		}
@@ -178,7 +178,7 @@ func (i *Inspector) DeadShow(ctx context.Context, topic, content, basis string) 
 	}
 	which, _ = chosen(t, which)
 	failed := failures{i: i}
-	times, which, err := timesIn(ctx, i, t, which, content, func(k luascripts.SlotKeys) string { return k.Dead })
+	times, which, err := timesIn(ctx, i, t, which, content, func(k protocol.SlotKeys) string { return k.Dead })
 	var dead []Entry
 	for n, died := range times {
 		if !died.IsZero() {

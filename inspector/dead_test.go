@@ -15,10 +15,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -28,7 +28,7 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 // bury makes contents of one slot dead, each at its time, with an entry of why.
 func bury(t testing.TB, rdb redis.UniversalClient, topic message.Topic, slot, n int, of func(n int) (content string, died time.Time, why string)) {
 	t.Helper()
-	k := luascripts.KeysOf(topic.Name, slot)
+	k := protocol.KeysOf(topic.Name, slot)
 	const most, calls = 1000, 50
 	for first := 0; first < n; first += most * calls {
 		pipe := rdb.Pipeline()
@@ -198,7 +198,7 @@ func TestManyDead(t *testing.T) {
 		}
 		stored := 0
 		for slot := range slots {
-			stored += int(rdb.ZCard(ctx, luascripts.StoreKey(topic.Name, slot)).Val())
+			stored += int(rdb.ZCard(ctx, protocol.StoreKey(topic.Name, slot)).Val())
 		}
 		if stored != n+requeued {
 			t.Errorf("%d are stored, want %d", stored, n+requeued)
@@ -259,7 +259,7 @@ func TestDeadQueries(t *testing.T) {
 		} {
 			bury(t, rdb, topic, c.slot, 1, func(int) (string, time.Time, string) { return c.content, at(n), whyOf(at(n), "500", c.reason) })
 		}
-		k := luascripts.KeysOf(topic.Name, 2)
+		k := protocol.KeysOf(topic.Name, 2)
 		must.Do(t, rdb.ZAdd(ctx, k.Dead, redis.Z{Member: "nothing known", Score: float64(at(6).UnixMilli())}).Err())
 		glob := func(pattern string) func(string) bool {
 			filter, err := Glob(pattern)
@@ -439,8 +439,8 @@ func TestDeadErrors(t *testing.T) {
 			break
 		}
 	}
-	must.Do(t, rdb.Set(ctx, luascripts.KeysOf(topic.Name, 1).Dead, "x", 0).Err())
-	wantError(t, only(ctx, topic.Name, DeadQuery{}, 0), nil, luascripts.KeysOf(topic.Name, 1).Dead)
+	must.Do(t, rdb.Set(ctx, protocol.KeysOf(topic.Name, 1).Dead, "x", 0).Err())
+	wantError(t, only(ctx, topic.Name, DeadQuery{}, 0), nil, protocol.KeysOf(topic.Name, 1).Dead)
 }
 
 // A time of death that came out of a duration which overflowed, or was negative, must not mean
@@ -448,7 +448,7 @@ func TestDeadErrors(t *testing.T) {
 func TestDeadDeleteRefusesTimesToCome(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		topic := define(t, rdb, message.Topic{Name: "orders", Kind: message.KindRangeMerge, Slots: 1})
-		dead := luascripts.KeysOf(topic.Name, 0).Dead
+		dead := protocol.KeysOf(topic.Name, 0).Dead
 		now, err := rdb.Time(ctx).Result()
 		must.Do(t, err)
 		zadd(t, rdb, dead, "a", now.Add(-time.Hour).UnixMilli())

@@ -11,9 +11,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/definition"
-	"github.com/slotmq/go-rmq/internal/script"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/definition"
+	"github.com/slotmq/go-rmq/internal/protocol/script"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -44,7 +44,7 @@ func (i *Inspector) definitions(ctx context.Context, names []string) ([]storedTo
 	for some := range slices.Chunk(names, perPipeline) {
 		keys := make([]string, len(some))
 		for n, name := range some {
-			keys[n] = luascripts.DefinitionKey(i.qualified(name))
+			keys[n] = protocol.DefinitionKey(i.qualified(name))
 		}
 		var sent []redis.Cmder
 		cmds, silent := make([]*redis.SliceCmd, len(some)), i.masters.silent(ctx, i.rdb, keys)
@@ -94,7 +94,7 @@ func (i *Inspector) readDefinition(name, key string, values []any) storedTopic {
 	if created, err := strconv.ParseInt(text[5], 10, 64); err == nil && created > 0 {
 		d.Created = time.UnixMilli(created)
 	}
-	read := message.Topic{Name: name, Literal: text[2] == "1", Notes: text[4] == strconv.Itoa(luascripts.NotesLayout)}
+	read := message.Topic{Name: name, Literal: text[2] == "1", Notes: text[4] == strconv.Itoa(protocol.NotesLayout)}
 	read.Kind, _ = message.ParseKind(text[0])
 	read.Slots, _ = strconv.Atoi(text[1])
 	if _, stored := values[7].(string); stored {
@@ -104,9 +104,9 @@ func (i *Inspector) readDefinition(name, key string, values []any) storedTopic {
 	}
 	refuse := func(field, value string) { d.wrong = fmt.Sprintf("%s has %s %.40q", key, field, value) }
 	switch {
-	case text[4] != strconv.Itoa(luascripts.LayoutOf(read.Notes)):
+	case text[4] != strconv.Itoa(protocol.LayoutOf(read.Notes)):
 		refuse("layout", text[4])
-		d.wrong += fmt.Sprintf("; this program knows %d and %d", luascripts.Layout, luascripts.NotesLayout)
+		d.wrong += fmt.Sprintf("; this program knows %d and %d", protocol.Layout, protocol.NotesLayout)
 	case read.Kind == 0:
 		refuse("kind", text[0])
 	case read.Slots == 0 || message.Topic{Name: "any", Kind: read.Kind, Slots: read.Slots}.Validate() != nil:
@@ -128,13 +128,13 @@ func (i *Inspector) names(ctx context.Context) ([]string, error) {
 	const page = 250 // Redis may bring somewhat more
 	names := map[string]bool{}
 	prefix := i.qualified("")
-	if err := i.masters.silent(ctx, i.rdb, []string{luascripts.TopicsKey})[0]; err != nil {
-		return nil, fmt.Errorf("list topics in %s: %w", luascripts.TopicsKey, err)
+	if err := i.masters.silent(ctx, i.rdb, []string{protocol.TopicsKey})[0]; err != nil {
+		return nil, fmt.Errorf("list topics in %s: %w", protocol.TopicsKey, err)
 	}
 	for cursor := uint64(0); ; {
-		found, next, err := i.rdb.SScan(ctx, luascripts.TopicsKey, cursor, "", page).Result()
+		found, next, err := i.rdb.SScan(ctx, protocol.TopicsKey, cursor, "", page).Result()
 		if err != nil {
-			return nil, fmt.Errorf("list topics in %s: %w", luascripts.TopicsKey, i.explain(err))
+			return nil, fmt.Errorf("list topics in %s: %w", protocol.TopicsKey, i.explain(err))
 		}
 		for _, name := range found {
 			if name, ours := strings.CutPrefix(name, prefix); ours && name != "" {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/servers/cluster"
 )
 
 // Doctor looks at the servers and at the topics of the namespace, and changes nothing.

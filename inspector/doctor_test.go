@@ -12,12 +12,12 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
-	"github.com/slotmq/go-rmq/internal/keeper"
-	"github.com/slotmq/go-rmq/internal/redisinfo"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/servers/redisinfo"
+	"github.com/slotmq/go-rmq/internal/sharing/keeper"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -80,13 +80,13 @@ func TestDoctorLooksAtTopics(t *testing.T) {
 		orders := define(t, rdb, message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 4})
 		mails := define(t, rdb, message.Topic{Name: "mails", Kind: message.KindFixedTime, Slots: 4})
 		worked := message.Topic{Name: "worked", Kind: message.KindPriority, Slots: 4}
-		zadd(t, rdb, luascripts.StoreKey(orders.Name, 1), "x", 17)
-		zadd(t, rdb, luascripts.StoreKey(mails.Name, 1), "later", time.Now().Add(time.Hour).UnixMilli())
+		zadd(t, rdb, protocol.StoreKey(orders.Name, 1), "x", 17)
+		zadd(t, rdb, protocol.StoreKey(mails.Name, 1), "later", time.Now().Add(time.Hour).UnixMilli())
 		work(t, rdb, consumer.Config{}, worked, idle)
-		must.Do(t, rdb.HSet(ctx, luascripts.KeysOf(worked.Name, 2).Meta, "paused", time.Now().UnixMilli()).Err())
-		zadd(t, rdb, luascripts.StoreKey(worked.Name, 2), "x", 17)
-		zadd(t, rdb, luascripts.KeysOf(mails.Name, 0).Dead, binary, time.Now().UnixMilli())
-		zadd(t, rdb, luascripts.KeysOf(mails.Name, 3).Dead, binary, time.Now().UnixMilli())
+		must.Do(t, rdb.HSet(ctx, protocol.KeysOf(worked.Name, 2).Meta, "paused", time.Now().UnixMilli()).Err())
+		zadd(t, rdb, protocol.StoreKey(worked.Name, 2), "x", 17)
+		zadd(t, rdb, protocol.KeysOf(mails.Name, 0).Dead, binary, time.Now().UnixMilli())
+		zadd(t, rdb, protocol.KeysOf(mails.Name, 3).Dead, binary, time.Now().UnixMilli())
 		checks := i.Doctor(ctx)
 		wantCheck(t, checks, "workers", Warn, "topic orders has 1 due and no worker")
 		wantCheck(t, checks, "paused", Warn, "1 slot: worked (1)")
@@ -96,16 +96,16 @@ func TestDoctorLooksAtTopics(t *testing.T) {
 				t.Errorf("%+v", c)
 			}
 		}
-		must.Do(t, rdb.SAdd(ctx, luascripts.TopicsKey, "missing").Err())
-		must.Do(t, rdb.Del(ctx, luascripts.StoreKey(orders.Name, 1)).Err())
-		must.Do(t, rdb.HSet(ctx, luascripts.StoreKey(orders.Name, 1), "x", 17).Err())
+		must.Do(t, rdb.SAdd(ctx, protocol.TopicsKey, "missing").Err())
+		must.Do(t, rdb.Del(ctx, protocol.StoreKey(orders.Name, 1)).Err())
+		must.Do(t, rdb.HSet(ctx, protocol.StoreKey(orders.Name, 1), "x", 17).Err())
 		checks = i.Doctor(ctx)
 		wantCheck(t, checks, "definitions", Fail, "topic missing: rmq:def{missing} is missing")
 		wantCheck(t, checks, "messages", Fail, "orders_1")
 		wantCheck(t, checks, "dead", Warn, "mails (2)")
-		must.Do(t, rdb.Del(ctx, luascripts.TopicsKey).Err())
-		must.Do(t, rdb.Set(ctx, luascripts.TopicsKey, "x", 0).Err())
-		wantCheck(t, i.Doctor(ctx), "definitions", Fail, luascripts.TopicsKey)
+		must.Do(t, rdb.Del(ctx, protocol.TopicsKey).Err())
+		must.Do(t, rdb.Set(ctx, protocol.TopicsKey, "x", 0).Err())
+		wantCheck(t, i.Doctor(ctx), "definitions", Fail, protocol.TopicsKey)
 	})
 }
 
@@ -183,7 +183,7 @@ func TestDoctorOfACluster(t *testing.T) {
 	wantCheck(t, i.Doctor(ctx), "connection", OK, "3 masters answer in ")
 	var spare *servertest.Server
 	for _, s := range c.Nodes() {
-		if s.Addr() != c.MasterOf(t, luascripts.TopicsKey).Addr() && s.Addr() != c.MasterOf(t, luascripts.DefinitionKey(topic.Name)).Addr() {
+		if s.Addr() != c.MasterOf(t, protocol.TopicsKey).Addr() && s.Addr() != c.MasterOf(t, protocol.DefinitionKey(topic.Name)).Addr() {
 			spare = s
 		}
 	}
@@ -216,7 +216,7 @@ func TestDoctorOfAClusterThatHangs(t *testing.T) {
 	c := servertest.Cluster(t, 3, 0)
 	rdb := c.Client(t)
 	topic := define(t, rdb, message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 32})
-	needed := []string{c.MasterOf(t, luascripts.TopicsKey).Addr(), c.MasterOf(t, luascripts.DefinitionKey(topic.Name)).Addr()}
+	needed := []string{c.MasterOf(t, protocol.TopicsKey).Addr(), c.MasterOf(t, protocol.DefinitionKey(topic.Name)).Addr()}
 	var hanging *servertest.Server
 	for _, s := range c.Nodes() {
 		if !slices.Contains(needed, s.Addr()) {
@@ -225,7 +225,7 @@ func TestDoctorOfAClusterThatHangs(t *testing.T) {
 	}
 	reached := 0
 	for slot := range topic.Slots {
-		if key := luascripts.KeysOf(topic.Name, slot).Dead; c.MasterOf(t, key).Addr() != hanging.Addr() {
+		if key := protocol.KeysOf(topic.Name, slot).Dead; c.MasterOf(t, key).Addr() != hanging.Addr() {
 			zadd(t, rdb, key, "x", time.Now().UnixMilli())
 			reached++
 		}
@@ -369,15 +369,15 @@ func TestDoctorLooksAtZooKeeper(t *testing.T) {
 	wantCheck(t, newInspector(t, rdb, Config{}).Doctor(ctx), "zookeeper", Warn, "not asked, and 1 topic is shared by it")
 	wantCheck(t, at(zoo.Chroot(t)).Doctor(ctx), "zookeeper", Fail, "no worker has been there")
 
-	key := luascripts.DefinitionKey(orders.Name)
+	key := protocol.DefinitionKey(orders.Name)
 	tree := rdb.HGet(ctx, key, "tree").Val()
 	must.Do(t, rdb.HSet(ctx, key, "tree", "ANOTHER").Err())
 	wantCheck(t, at(root).Doctor(ctx), "definitions", Fail, "tree ANOTHER", tree)
 	must.Do(t, rdb.HSet(ctx, key, "tree", tree, "slots", 8).Err())
 	wantCheck(t, at(root).Doctor(ctx), "definitions", Fail, "priority with 8 slots in Redis, and priority with 4 slots in ZooKeeper")
-	must.Do(t, rdb.HSet(ctx, key, "slots", 4, "layout", luascripts.LayoutOf(true)).Err())
+	must.Do(t, rdb.HSet(ctx, key, "slots", 4, "layout", protocol.LayoutOf(true)).Err())
 	wantCheck(t, at(root).Doctor(ctx), "definitions", Fail, "priority with 4 slots and notes in Redis, and priority with 4 slots in ZooKeeper")
-	must.Do(t, rdb.HSet(ctx, key, "layout", luascripts.LayoutOf(false), "sharing", "redis").Err())
+	must.Do(t, rdb.HSet(ctx, key, "layout", protocol.LayoutOf(false), "sharing", "redis").Err())
 	wantCheck(t, at(root).Doctor(ctx), "definitions", Warn, "shared by Redis, and ZooKeeper has nodes of it")
 
 	gone := servertest.ZooKeeper(t)

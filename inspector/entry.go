@@ -3,7 +3,7 @@ package inspector
 import (
 	"time"
 
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -64,7 +64,7 @@ type Failure struct {
 }
 
 // failure is what the scripts know of a failure, or nil.
-func failure(why *luascripts.Failure) *Failure {
+func failure(why *protocol.Failure) *Failure {
 	if why == nil || why.PutBack() {
 		return nil
 	}
@@ -83,7 +83,7 @@ type PutBack struct {
 }
 
 // putBack is what the scripts know of a message that was put back, or nil.
-func putBack(why *luascripts.Failure) *PutBack {
+func putBack(why *protocol.Failure) *PutBack {
 	if why == nil || !why.PutBack() {
 		return nil
 	}
@@ -99,7 +99,7 @@ type Note struct {
 }
 
 // noteOf is a note that the scripts have found, or nil.
-func noteOf(n *luascripts.Note) *Note {
+func noteOf(n *protocol.Note) *Note {
 	if n == nil {
 		return nil
 	}

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/slotmq/go-rmq/internal/declaration"
-	"github.com/slotmq/go-rmq/internal/limits"
-	"github.com/slotmq/go-rmq/internal/plan"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
+	"github.com/slotmq/go-rmq/internal/upkeep/plan"
 	"github.com/slotmq/go-rmq/message"
 )
 

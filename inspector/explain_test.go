@@ -12,10 +12,10 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/byhand"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
-	"github.com/slotmq/go-rmq/luascripts"
-	"github.com/slotmq/go-rmq/luascripts/byhand"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -43,11 +43,11 @@ func TestExplainWhereItIs(t *testing.T) {
 		// All over: a fresh copy, one in flight, a dead one.
 		now := time.Now().Truncate(time.Second)
 		slot := slots.Of(binary, topic.Slots)
-		k := luascripts.KeysOf(topic.Name, slot)
+		k := protocol.KeysOf(topic.Name, slot)
 		zadd(t, rdb, k.Store, "first", now.Add(-time.Hour).UnixMilli())
 		zadd(t, rdb, k.Store, binary, now.Add(time.Hour).UnixMilli())
 		zadd(t, rdb, k.Prepare, binary, now.Unix()*1000+12)
-		zadd(t, rdb, luascripts.KeysOf(topic.Name, 7).Retry, "failed", now.Add(time.Minute).UnixMilli()*100+3)
+		zadd(t, rdb, protocol.KeysOf(topic.Name, 7).Retry, "failed", now.Add(time.Minute).UnixMilli()*100+3)
 		zadd(t, rdb, k.Dead, binary, now.Add(-time.Minute).UnixMilli())
 		must.Do(t, rdb.HSet(ctx, k.Meta, "holder", "w1", "batch", 7, "until", now.Add(time.Hour).UnixMilli(), "lease", 30000).Err())
 		must.Do(t, rdb.HSet(ctx, k.Why, binary, fmt.Sprintf("4 %d %d - w2 it is  broken", now.Add(-time.Hour).UnixMilli(), now.UnixMilli())).Err())
@@ -76,14 +76,14 @@ func TestExplainWhereItIs(t *testing.T) {
 		}
 
 		large := strings.Repeat("\xff", 256<<10)
-		zadd(t, rdb, luascripts.StoreKey(topic.Name, 9), large, now.UnixMilli())
+		zadd(t, rdb, protocol.StoreKey(topic.Name, 9), large, now.UnixMilli())
 		if e := explain(t, i, topic.Name, large); e.Slot != 9 || e.Content != large {
 			t.Errorf("slot %d, %d bytes", e.Slot, len(e.Content))
 		}
 
 		// Sent with a basis, it lies in other slots.
 		for _, other := range []int{3, 200} {
-			zadd(t, rdb, luascripts.KeysOf(topic.Name, other).Store, "elsewhere", now.UnixMilli())
+			zadd(t, rdb, protocol.KeysOf(topic.Name, other).Store, "elsewhere", now.UnixMilli())
 		}
 		all, err := i.Explain(ctx, topic.Name, "elsewhere", "")
 		if err != nil || len(all) != 2 || all[0].Slot != 3 || all[1].Slot != 200 {
@@ -107,9 +107,9 @@ func TestExplainWhatItWaitsFor(t *testing.T) {
 		const none = "a worker: none listens to this topic"
 		mails := define(t, rdb, message.Topic{Name: "mails", Kind: message.KindFixedTime, Slots: 1})
 		orders := define(t, rdb, message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 1, Literal: true})
-		kt, kp := luascripts.KeysOf(mails.Name, 0), luascripts.KeysOf(orders.Name, 0)
+		kt, kp := protocol.KeysOf(mails.Name, 0), protocol.KeysOf(orders.Name, 0)
 		at := func(d time.Duration) int64 { return time.Now().Add(d).UnixMilli() }
-		meta := func(k luascripts.SlotKeys, fields ...any) {
+		meta := func(k protocol.SlotKeys, fields ...any) {
 			must.Do(t, rdb.Del(ctx, k.Meta).Err())
 			must.Do(t, rdb.HSet(ctx, k.Meta, fields...).Err())
 		}
@@ -137,17 +137,17 @@ func TestExplainWhatItWaitsFor(t *testing.T) {
 		waits(mails, "failed, due", none)
 		waits(mails, "dead", "you to requeue or delete it")
 
-		must.Do(t, rdb.HSet(ctx, luascripts.DefinitionKey(mails.Name), "sharing", "redis").Err())
-		zadd(t, rdb, luascripts.WorkersKey(mails.Name), "w1", at(time.Hour))
-		zadd(t, rdb, luascripts.WorkersKey(mails.Name), "w0, gone", at(-time.Hour))
+		must.Do(t, rdb.HSet(ctx, protocol.DefinitionKey(mails.Name), "sharing", "redis").Err())
+		zadd(t, rdb, protocol.WorkersKey(mails.Name), "w1", at(time.Hour))
+		zadd(t, rdb, protocol.WorkersKey(mails.Name), "w0, gone", at(-time.Hour))
 		waits(mails, "due", "its worker, w1, to look")
 		waits(mails, "later", "its time, in 2h")
 
 		fails := "something that the handlers of w1 need: all messages of the topic have failed there for 5m…, and one is tried now and then"
-		must.Do(t, rdb.HSet(ctx, luascripts.ProbingKey(mails.Name), "w0, gone", at(-time.Hour), "w1", at(-5*time.Minute-time.Second)).Err())
+		must.Do(t, rdb.HSet(ctx, protocol.ProbingKey(mails.Name), "w0, gone", at(-time.Hour), "w1", at(-5*time.Minute-time.Second)).Err())
 		waits(mails, "due", fails)
 		waits(mails, "later", "its time, in 2h", fails)
-		must.Do(t, rdb.Del(ctx, luascripts.ProbingKey(mails.Name)).Err())
+		must.Do(t, rdb.Del(ctx, protocol.ProbingKey(mails.Name)).Err())
 
 		meta(kt, "paused", at(-3*time.Minute-time.Second))
 		waits(mails, "later", "slot 0 to be resumed (paused 3m…s ago)", "its time, in 2h")

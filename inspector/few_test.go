@@ -11,10 +11,10 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -134,7 +134,7 @@ func TestDeathsOfTheFuture(t *testing.T) {
 func TestDeathWithAFraction(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		topic := define(t, rdb, topicOf(t, message.KindFixedTime, 1))
-		k := luascripts.KeysOf(topic.Name, 0)
+		k := protocol.KeysOf(topic.Name, 0)
 		for _, content := range []string{"a", "b", "c"} {
 			must.Do(t, rdb.ZAdd(ctx, k.Dead, redis.Z{Member: content, Score: float64(noon.UnixMilli()) + 0.75}).Err())
 		}

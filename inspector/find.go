@@ -11,10 +11,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/hash"
-	"github.com/slotmq/go-rmq/internal/score"
-	"github.com/slotmq/go-rmq/luascripts"
-	"github.com/slotmq/go-rmq/luascripts/byhand"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/byhand"
+	"github.com/slotmq/go-rmq/internal/protocol/hash"
+	"github.com/slotmq/go-rmq/internal/protocol/score"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -36,7 +36,7 @@ func (i *Inspector) lookUp(ctx context.Context, t Topic, content, basis string) 
 
 func (i *Inspector) lookIn(ctx context.Context, t Topic, content string, which []int) ([]place, error) {
 	priority := !t.Kind.Timed()
-	found, which, err := ofSlots(ctx, i, t, which, func(k luascripts.SlotKeys) *redis.StringSliceCmd {
+	found, which, err := ofSlots(ctx, i, t, which, func(k protocol.SlotKeys) *redis.StringSliceCmd {
 		return byhand.FindCmd(ctx, k, t.Notes, priority, content)
 	}, byhand.FindAnswer)
 	var there []place
@@ -49,10 +49,10 @@ func (i *Inspector) lookIn(ctx context.Context, t Topic, content string, which [
 }
 
 // timesIn are the scores of a content in one sorted set of each slot, as times; zero if it has none.
-func timesIn(ctx context.Context, i *Inspector, t Topic, which []int, content string, key func(luascripts.SlotKeys) string) ([]time.Time, []int, error) {
-	return ofSlots(ctx, i, t, which, func(k luascripts.SlotKeys) *redis.FloatCmd {
+func timesIn(ctx context.Context, i *Inspector, t Topic, which []int, content string, key func(protocol.SlotKeys) string) ([]time.Time, []int, error) {
+	return ofSlots(ctx, i, t, which, func(k protocol.SlotKeys) *redis.FloatCmd {
 		return redis.NewFloatCmd(ctx, "zscore", key(k), content)
-	}, func(k luascripts.SlotKeys, cmd *redis.FloatCmd) (time.Time, error) {
+	}, func(k protocol.SlotKeys, cmd *redis.FloatCmd) (time.Time, error) {
 		ms, err := cmd.Result()
 		if errors.Is(err, redis.Nil) {
 			return time.Time{}, nil

@@ -6,9 +6,9 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/slotmq/go-rmq/internal/definition"
-	"github.com/slotmq/go-rmq/internal/keeper"
-	"github.com/slotmq/go-rmq/internal/rights"
+	"github.com/slotmq/go-rmq/internal/protocol/definition"
+	"github.com/slotmq/go-rmq/internal/servers/rights"
+	"github.com/slotmq/go-rmq/internal/sharing/keeper"
 )
 
 // What the doctor looks at in topics.

@@ -13,11 +13,11 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
-	"github.com/slotmq/go-rmq/internal/script"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/script"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
 )
@@ -58,12 +58,12 @@ func topicOf(t testing.TB, kind message.Kind, slots int) message.Topic {
 func define(t testing.TB, rdb redis.UniversalClient, topic message.Topic) message.Topic {
 	t.Helper()
 	topic.Slots = cmp.Or(topic.Slots, message.DefaultSlots)
-	_, errs := luascripts.New(rdb).Define(ctx, []string{topic.Name}, []luascripts.Definition{{
-		Kind: topic.Kind.String(), Slots: topic.Slots, Literal: topic.Literal, Layout: luascripts.LayoutOf(topic.Notes),
+	_, errs := protocol.New(rdb).Define(ctx, []string{topic.Name}, []protocol.Definition{{
+		Kind: topic.Kind.String(), Slots: topic.Slots, Literal: topic.Literal, Layout: protocol.LayoutOf(topic.Notes),
 	}})
 	must.Do(t, errs[0])
 	await.True(t, "it is in the list of topics", func() bool { // which a busy machine may do behind the answer
-		return rdb.SIsMember(ctx, luascripts.TopicsKey, topic.Name).Val()
+		return rdb.SIsMember(ctx, protocol.TopicsKey, topic.Name).Val()
 	})
 	return topic
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/checked"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -48,7 +48,7 @@ type Topic struct {
 type Inspector struct {
 	cfg       Config
 	rdb       redis.UniversalClient
-	scripts   *luascripts.Scripts
+	scripts   *protocol.Scripts
 	zookeeper lastView
 	masters   lastAnswers
 }
@@ -59,7 +59,7 @@ func New(rdb redis.UniversalClient, cfg Config) (*Inspector, error) {
 	if err := validate(rdb, cfg); err != nil {
 		return nil, fmt.Errorf("new inspector: %w", err)
 	}
-	return &Inspector{cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb)}, nil
+	return &Inspector{cfg: cfg, rdb: rdb, scripts: protocol.New(rdb)}, nil
 }
 
 func validate(rdb redis.UniversalClient, cfg Config) error {
@@ -76,9 +76,9 @@ func validate(rdb redis.UniversalClient, cfg Config) error {
 }
 
 // keys are those of one slot of a topic.
-func (i *Inspector) keys(topic string, slot int) luascripts.SlotKeys {
-	return luascripts.KeysOf(i.qualified(topic), slot)
+func (i *Inspector) keys(topic string, slot int) protocol.SlotKeys {
+	return protocol.KeysOf(i.qualified(topic), slot)
 }
 
 // qualified is the topic's name as it is in keys.
-func (i *Inspector) qualified(topic string) string { return luascripts.Qualify(i.cfg.Namespace, topic) }
+func (i *Inspector) qualified(topic string) string { return protocol.Qualify(i.cfg.Namespace, topic) }

@@ -6,9 +6,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/script"
-	"github.com/slotmq/go-rmq/luascripts"
-	"github.com/slotmq/go-rmq/luascripts/byhand"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/byhand"
+	"github.com/slotmq/go-rmq/internal/protocol/script"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -44,9 +44,9 @@ func (i *Inspector) journalSent(ctx context.Context, t Topic, slot int, items []
 	if i.cfg.Journal == nil || len(items) == 0 {
 		return
 	}
-	number := luascripts.NumberCmd(ctx, i.qualified(t.Name), slot)
+	number := protocol.NumberCmd(ctx, i.qualified(t.Name), slot)
 	script.Exec(ctx, i.rdb, number)
-	s := &message.Sends{Topic: t.Topic, Slot: slot, At: time.Now(), Items: items, Number: luascripts.NumberOf(ctx, i.rdb, i.qualified(t.Name), slot, number, message.UnknownNumber)}
+	s := &message.Sends{Topic: t.Topic, Slot: slot, At: time.Now(), Items: items, Number: protocol.NumberOf(ctx, i.rdb, i.qualified(t.Name), slot, number, message.UnknownNumber)}
 	s.Topic.Name = i.qualified(t.Name)
 	i.cfg.Journal.Sent([]*message.Sends{s}, func(error) {})
 }

@@ -10,9 +10,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -67,7 +67,7 @@ func TestJournalIsToldWhatIsChanged(t *testing.T) {
 		i := newInspector(t, rdb, Config{Journal: j})
 		topic := define(t, rdb, topicOf(t, message.KindPriority, 1))
 		send(t, rdb, topic, message.Priority{Content: "a", Priority: 20}, message.Priority{Content: "b", Priority: 20})
-		rdb.HSet(ctx, luascripts.KeysOf(topic.Name, 0).Meta, "batch", 7)
+		rdb.HSet(ctx, protocol.KeysOf(topic.Name, 0).Meta, "batch", 7)
 		for _, content := range []string{"a", "nowhere"} {
 			_, _, err := i.Cancel(ctx, topic.Name, content, "")
 			must.Do(t, err)

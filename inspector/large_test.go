@@ -8,9 +8,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	rmqslots "github.com/slotmq/go-rmq/slots"
 )
@@ -25,7 +25,7 @@ func TestManyMessages(t *testing.T) {
 		topic := define(t, rdb, message.Topic{Name: "mails", Kind: message.KindFixedTime, Slots: 4})
 		start := time.Now().Add(-time.Hour).UnixMilli()
 		for slot := range topic.Slots {
-			fill(t, rdb, luascripts.StoreKey(topic.Name, slot), perSlot, func(k int) redis.Z {
+			fill(t, rdb, protocol.StoreKey(topic.Name, slot), perSlot, func(k int) redis.Z {
 				return redis.Z{Member: fmt.Sprintf("mail-%d-%06d", slot, k), Score: float64(start + int64((k*topic.Slots+slot)*apart))}
 			})
 		}

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/humantime"
-	"github.com/slotmq/go-rmq/internal/limits"
-	"github.com/slotmq/go-rmq/internal/script"
-	"github.com/slotmq/go-rmq/luascripts"
-	"github.com/slotmq/go-rmq/luascripts/byhand"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/byhand"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
+	"github.com/slotmq/go-rmq/internal/protocol/script"
+	"github.com/slotmq/go-rmq/internal/text/humantime"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -41,7 +41,7 @@ func (i *Inspector) Limit(ctx context.Context, topic string, p Policy) error {
 	if err := p.validate(); err != nil {
 		return fmt.Errorf("limit topic %s: %w", topic, err)
 	}
-	_, err := i.limit(ctx, topic, luascripts.Policy{Rate: p.Rate, Concurrency: p.Concurrency, Left: p.For})
+	_, err := i.limit(ctx, topic, protocol.Policy{Rate: p.Rate, Concurrency: p.Concurrency, Left: p.For})
 	return err
 }
 
@@ -50,10 +50,10 @@ func (i *Inspector) Unlimit(ctx context.Context, topic string) (was bool, err er
 	if err := given(ctx, "end the limit of topic "+topic); err != nil {
 		return false, err
 	}
-	return i.limit(ctx, topic, luascripts.Policy{})
+	return i.limit(ctx, topic, protocol.Policy{})
 }
 
-func (i *Inspector) limit(ctx context.Context, topic string, p luascripts.Policy) (before bool, err error) {
+func (i *Inspector) limit(ctx context.Context, topic string, p protocol.Policy) (before bool, err error) {
 	t, err := i.Topic(ctx, topic)
 	if err != nil {
 		return false, err
@@ -61,7 +61,7 @@ func (i *Inspector) limit(ctx context.Context, topic string, p luascripts.Policy
 	if before, err = byhand.Limit(ctx, i.rdb, i.qualified(t.Name), p); err != nil {
 		return false, i.explain(err)
 	}
-	i.publish(ctx, t, 0, []byte(luascripts.PolicyChanged))
+	i.publish(ctx, t, 0, []byte(protocol.PolicyChanged))
 	return before, nil
 }
 
@@ -80,13 +80,13 @@ func (i *Inspector) Policy(ctx context.Context, topic string) (Policy, error) {
 
 func (i *Inspector) policy(ctx context.Context, t Topic) (Policy, error) {
 	name := i.qualified(t.Name)
-	key := luascripts.PolicyKey(name)
-	var held luascripts.Policy
+	key := protocol.PolicyKey(name)
+	var held protocol.Policy
 	err := i.masters.silent(ctx, i.rdb, []string{key})[0]
 	if err == nil {
 		cmd := i.scripts.PolicyCmd(ctx, name)
 		script.Exec(ctx, i.rdb, cmd)
-		held, err = luascripts.PolicyAnswer(name, cmd)
+		held, err = protocol.PolicyAnswer(name, cmd)
 	}
 	failed := failures{i: i}
 	if err := failed.add(ctx, t.Name, -1, key, i.explain(err)); err != nil {

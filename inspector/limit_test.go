@@ -8,8 +8,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -69,7 +69,7 @@ func TestLimitRefuses(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if n := rdb.Exists(ctx, luascripts.PolicyKey("orders"), luascripts.PolicyKey("orders")).Val(); n != 0 {
+		if n := rdb.Exists(ctx, protocol.PolicyKey("orders"), protocol.PolicyKey("orders")).Val(); n != 0 {
 			t.Error("a limit is stored")
 		}
 	})
@@ -78,7 +78,7 @@ func TestLimitRefuses(t *testing.T) {
 func TestVerifyLooksAtLimits(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		define(t, rdb, message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 1})
-		key := luascripts.PolicyKey("orders")
+		key := protocol.PolicyKey("orders")
 		finds := func(rule string) {
 			t.Helper()
 			found, err := i.Verify(ctx, []string{"orders"}, nil)

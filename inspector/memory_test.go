@@ -7,9 +7,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -58,7 +58,7 @@ func TestChangesInMemory(t *testing.T) {
 	if found, err := i.Verify(ctx, nil, nil); err != nil || found != nil {
 		t.Errorf("found %v, %v", found, err)
 	}
-	put(t, rdb, luascripts.StoreKey(topic.Name, 3), "x", 3)
+	put(t, rdb, protocol.StoreKey(topic.Name, 3), "x", 3)
 	if found, err := i.Verify(ctx, nil, nil); err != nil || len(found) != 1 || found[0].Rule != "STORE" {
 		t.Errorf("found %v, %v", found, err)
 	}

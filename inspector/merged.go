@@ -5,7 +5,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
 )
 
 // Merged says how many sends messages stand for.
@@ -35,9 +35,9 @@ func (i *Inspector) Merged(ctx context.Context, topic string) (Merged, error) {
 		slots[n] = n * t.Slots / looks
 	}
 	failed := failures{i: i}
-	parts, _, err := ofSlots(ctx, i, t, slots, func(k luascripts.SlotKeys) *redis.ScanCmd {
+	parts, _, err := ofSlots(ctx, i, t, slots, func(k protocol.SlotKeys) *redis.ScanCmd {
 		return redis.NewScanCmd(ctx, nil, "hscan", k.Note(), 0, "count", notesPage)
-	}, func(k luascripts.SlotKeys, cmd *redis.ScanCmd) (Merged, error) {
+	}, func(k protocol.SlotKeys, cmd *redis.ScanCmd) (Merged, error) {
 		found, _, err := cmd.Result()
 		return mergedIn(found), at(k.Note(), err)
 	})
@@ -54,7 +54,7 @@ func (i *Inspector) Merged(ctx context.Context, topic string) (Merged, error) {
 // mergedIn counts notes: contents, each with its note behind it.
 func mergedIn(found []string) (m Merged) {
 	for n := 1; n < len(found); n += 2 {
-		if note, ok := luascripts.ParseNote(found[n]); ok {
+		if note, ok := protocol.ParseNote(found[n]); ok {
 			m.Messages++
 			m.Sends += int(note.Sends)
 		}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -33,7 +33,7 @@ func TestMerged(t *testing.T) {
 		if m.Messages < 40 || m.Messages > 160 || m.Sends < 2*m.Messages || m.Sends > 4*m.Messages { // 3 sends each, of half of the slots
 			t.Errorf("%+v", m)
 		}
-		must.Do(t, rdb.HSet(ctx, luascripts.NoteKey(topic.Name, 0), "odd", "what is that?").Err())
+		must.Do(t, rdb.HSet(ctx, protocol.NoteKey(topic.Name, 0), "odd", "what is that?").Err())
 		if again, err := i.Merged(ctx, topic.Name); err != nil || again != m {
 			t.Errorf("%+v, %v", again, err)
 		}
@@ -52,7 +52,7 @@ func TestMerged(t *testing.T) {
 		}
 
 		// A slot that cannot be read hides no other.
-		must.Do(t, rdb.Set(ctx, luascripts.NoteKey(topic.Name, 0), "a text", 0).Err())
+		must.Do(t, rdb.Set(ctx, protocol.NoteKey(topic.Name, 0), "a text", 0).Err())
 		var partial *PartialError
 		if m, err := i.Merged(ctx, topic.Name); !errors.As(err, &partial) || len(partial.Failures) != 1 || m.Messages < 35 {
 			t.Errorf("%+v, %v", m, err)

@@ -12,9 +12,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -53,9 +53,9 @@ func TestRequeueWhatHasExpired(t *testing.T) {
 		topic := topicOf(t, message.KindFixedTime, 1)
 		topic.Notes = true
 		send(t, rdb, topic, message.FixedTime{Content: "m", At: time.Now().Add(-time.Hour), TTL: time.Millisecond})
-		note := rdb.HGet(ctx, luascripts.NoteKey(topic.Name, 0), "m").Val()
+		note := rdb.HGet(ctx, protocol.NoteKey(topic.Name, 0), "m").Val()
 		await.True(t, "its time to live is over", func() bool {
-			n, _ := luascripts.ParseNote(note)
+			n, _ := protocol.ParseNote(note)
 			return rdb.Time(ctx).Val().UnixMilli() > n.Expires
 		})
 		handled := make(chan consumer.Delivery, 10)
@@ -63,9 +63,9 @@ func TestRequeueWhatHasExpired(t *testing.T) {
 			handled <- *d
 			return nil
 		})
-		await.True(t, "it is dead", func() bool { return rdb.ZCard(ctx, luascripts.KeysOf(topic.Name, 0).Dead).Val() == 1 })
-		await.True(t, "its note is gone", func() bool { return rdb.HLen(ctx, luascripts.NoteKey(topic.Name, 0)).Val() == 0 })
-		must.Do(t, rdb.HSet(ctx, luascripts.NoteKey(topic.Name, 0), "m", note).Err()) // as if its worker had died
+		await.True(t, "it is dead", func() bool { return rdb.ZCard(ctx, protocol.KeysOf(topic.Name, 0).Dead).Val() == 1 })
+		await.True(t, "its note is gone", func() bool { return rdb.HLen(ctx, protocol.NoteKey(topic.Name, 0)).Val() == 0 })
+		must.Do(t, rdb.HSet(ctx, protocol.NoteKey(topic.Name, 0), "m", note).Err()) // as if its worker had died
 		r, err := i.DeadRequeue(ctx, topic.Name, DeadQuery{}, RequeueOptions{})
 		if err != nil || r.Stored != 1 {
 			t.Fatalf("%+v, %v", r, err)
@@ -82,8 +82,8 @@ func TestVerifyNotes(t *testing.T) {
 		topic := topicOf(t, message.KindPriority, 2)
 		topic.Notes = true
 		define(t, rdb, topic)
-		must.Do(t, rdb.SAdd(ctx, luascripts.TopicsKey, topic.Name).Err())
-		key := luascripts.NoteKey(topic.Name, 1)
+		must.Do(t, rdb.SAdd(ctx, protocol.TopicsKey, topic.Name).Err())
+		key := protocol.NoteKey(topic.Name, 1)
 		for n := range 100 {
 			must.Do(t, rdb.HSet(ctx, key, name(n), fmt.Sprintf(`%d %d 5 7 0 {"a":"b"}`, n, n)).Err()) // the first says that nothing was sent
 		}

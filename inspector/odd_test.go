@@ -8,8 +8,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -20,7 +20,7 @@ func TestOddScores(t *testing.T) {
 		odd := map[string]float64{
 			"infinite": math.Inf(1), "less": math.Inf(-1), "huge": 1e300, "minus": -1.5, "half": 1767225604000.5, "zero": 0,
 		}
-		for n, key := range []string{luascripts.KeysOf(topic.Name, 0).Store, luascripts.KeysOf(topic.Name, 1).Dead, luascripts.KeysOf(topic.Name, 0).Retry} {
+		for n, key := range []string{protocol.KeysOf(topic.Name, 0).Store, protocol.KeysOf(topic.Name, 1).Dead, protocol.KeysOf(topic.Name, 0).Retry} {
 			for content, score := range odd {
 				if n > 0 || score > message.MaxRetries {
 					must.Do(t, rdb.ZAdd(ctx, key, redis.Z{Member: content, Score: score}).Err())

@@ -8,10 +8,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -108,11 +108,11 @@ func look(t testing.TB, i *Inspector, topic message.Topic, hidden []int) (all []
 func stock(t testing.TB, rdb redis.UniversalClient, topic message.Topic) {
 	t.Helper()
 	for slot := range topic.Slots {
-		k := luascripts.KeysOf(topic.Name, slot)
+		k := protocol.KeysOf(topic.Name, slot)
 		must.Do(t, rdb.ZAdd(ctx, k.Store, redis.Z{Member: fmt.Sprint("w", slot), Score: 1_700_000_000_000}).Err())
 		must.Do(t, rdb.ZAdd(ctx, k.Dead, redis.Z{Member: fmt.Sprint("d", slot), Score: 1_700_000_000_000}).Err())
 	}
-	must.Do(t, rdb.SAdd(ctx, luascripts.TopicsKey, topic.Name).Err())
+	must.Do(t, rdb.SAdd(ctx, protocol.TopicsKey, topic.Name).Err())
 }
 
 // A key of a wrong type hides its slot alone.
@@ -120,7 +120,7 @@ func TestWrongTypeHidesNoOtherSlot(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		topic := define(t, rdb, message.Topic{Name: "orders", Kind: message.KindFixedTime, Slots: 4})
 		stock(t, rdb, topic)
-		k := luascripts.KeysOf(topic.Name, 3)
+		k := protocol.KeysOf(topic.Name, 3)
 		must.Do(t, rdb.Del(ctx, k.Dead).Err())
 		must.Do(t, rdb.HSet(ctx, k.Dead, "f", "v").Err())
 		for _, f := range look(t, i, topic, []int{3}) {
@@ -146,15 +146,15 @@ func TestWrongTypeHidesNoOtherSlot(t *testing.T) {
 			t.Errorf("%d dead", n)
 		}
 		must.Do(t, rdb.Del(ctx, k.Why).Err())
-		must.Do(t, rdb.HSet(ctx, luascripts.DefinitionKey(topic.Name), "sharing", "redis").Err())
-		must.Do(t, rdb.HSet(ctx, luascripts.WorkersKey(topic.Name), "f", "v").Err())
+		must.Do(t, rdb.HSet(ctx, protocol.DefinitionKey(topic.Name), "sharing", "redis").Err())
+		must.Do(t, rdb.HSet(ctx, protocol.WorkersKey(topic.Name), "f", "v").Err())
 		stats, err := i.Stats(ctx, topic.Name)
 		if wantFailed(t, "stats without workers", err, []int{-1}); stats.Waiting != 4 || stats.Workers != -1 {
 			t.Errorf("%+v", stats)
 		}
 		other := define(t, rdb, message.Topic{Name: "mails", Kind: message.KindFixedTime, Slots: 1})
-		must.Do(t, rdb.HSet(ctx, luascripts.DefinitionKey(other.Name), "sharing", "redis").Err())
-		must.Do(t, rdb.ZAdd(ctx, luascripts.WorkersKey(other.Name), redis.Z{Member: "one", Score: 9e15}).Err())
+		must.Do(t, rdb.HSet(ctx, protocol.DefinitionKey(other.Name), "sharing", "redis").Err())
+		must.Do(t, rdb.ZAdd(ctx, protocol.WorkersKey(other.Name), redis.Z{Member: "one", Score: 9e15}).Err())
 		workers, err := i.Workers(ctx)
 		if wantFailed(t, "workers", err, []int{-1}); len(workers) != 1 || len(workers[0].Assigned[other.Name]) != 1 {
 			t.Errorf("%+v", workers)
@@ -168,7 +168,7 @@ func TestHangingMasterHidesNoOther(t *testing.T) {
 	c := servertest.Cluster(t, 3, 0)
 	rdb := c.Client(t)
 	i := newInspector(t, rdb, Config{})
-	needed := []string{c.MasterOf(t, luascripts.TopicsKey).Addr()}
+	needed := []string{c.MasterOf(t, protocol.TopicsKey).Addr()}
 	hanging := c.Nodes()[0]
 	if slices.Contains(needed, hanging.Addr()) {
 		hanging = c.Nodes()[1]
@@ -177,7 +177,7 @@ func TestHangingMasterHidesNoOther(t *testing.T) {
 	var topic, away message.Topic
 	for n := 0; topic.Name == "" || away.Name == ""; n++ {
 		name := fmt.Sprint("orders", n)
-		def, workers := c.MasterOf(t, luascripts.DefinitionKey(name)) == hanging, c.MasterOf(t, luascripts.WorkersKey(name)) == hanging
+		def, workers := c.MasterOf(t, protocol.DefinitionKey(name)) == hanging, c.MasterOf(t, protocol.WorkersKey(name)) == hanging
 		switch one := (message.Topic{Name: name, Kind: message.KindFixedTime, Slots: 16}); {
 		case !def && !workers && topic.Name == "":
 			topic = define(t, rdb, one)
@@ -188,7 +188,7 @@ func TestHangingMasterHidesNoOther(t *testing.T) {
 	stock(t, rdb, topic)
 	var hidden []int
 	for slot := range topic.Slots {
-		if c.MasterOf(t, luascripts.KeysOf(topic.Name, slot).Store) == hanging {
+		if c.MasterOf(t, protocol.KeysOf(topic.Name, slot).Store) == hanging {
 			hidden = append(hidden, slot)
 		}
 	}

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/slotmq/go-rmq/internal/score"
-	"github.com/slotmq/go-rmq/luascripts"
-	"github.com/slotmq/go-rmq/luascripts/byhand"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/byhand"
+	"github.com/slotmq/go-rmq/internal/protocol/score"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -100,7 +100,7 @@ type queue struct {
 
 // queuesOf are those of a slot that are not empty. In a literal topic failed ones wait in
 // two places: in the store, and if a worker handed them back, in retry.
-func queuesOf(t Topic, slot int, k luascripts.SlotKeys, state State, c *byhand.Counts) ([]queue, error) {
+func queuesOf(t Topic, slot int, k protocol.SlotKeys, state State, c *byhand.Counts) ([]queue, error) {
 	lowest, highest := math.Inf(-1), math.Inf(1) // other programs may have written any score
 	switch state {
 	case Waiting:

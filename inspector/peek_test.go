@@ -8,8 +8,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -25,7 +25,7 @@ func TestPeek(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		second := func(n int) int64 { return 1_767_225_600_000 + int64(n)*1000 }
 		mails := define(t, rdb, message.Topic{Name: "mails", Kind: message.KindFixedTime, Slots: 4})
-		of := func(topic message.Topic, slot int) luascripts.SlotKeys { return luascripts.KeysOf(topic.Name, slot) }
+		of := func(topic message.Topic, slot int) protocol.SlotKeys { return protocol.KeysOf(topic.Name, slot) }
 		for n, content := range []string{"a", "b", "c", "d", "e", binary} {
 			zadd(t, rdb, of(mails, n%3).Store, content, second(n))
 			zadd(t, rdb, of(mails, n%3).Dead, content, second(n))

@@ -12,10 +12,10 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/declaration"
-	"github.com/slotmq/go-rmq/internal/limits"
-	"github.com/slotmq/go-rmq/internal/plan"
-	"github.com/slotmq/go-rmq/internal/script"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
+	"github.com/slotmq/go-rmq/internal/protocol/script"
+	"github.com/slotmq/go-rmq/internal/upkeep/plan"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -52,9 +52,9 @@ func (i *Inspector) Plans(ctx context.Context, topic string) ([]Plan, error) {
 // plansOf are the plans of some slots.
 func (i *Inspector) plansOf(ctx context.Context, t Topic, which []int) ([]Plan, error) {
 	failed := failures{i: i}
-	plans, read, err := ofSlots(ctx, i, t, which, func(k luascripts.SlotKeys) *redis.ScanCmd {
+	plans, read, err := ofSlots(ctx, i, t, which, func(k protocol.SlotKeys) *redis.ScanCmd {
 		return rulesFrom(ctx, k.Plans(t.Notes).Rule, 0)
-	}, func(k luascripts.SlotKeys, page *redis.ScanCmd) (map[string]Plan, error) {
+	}, func(k protocol.SlotKeys, page *redis.ScanCmd) (map[string]Plan, error) {
 		return i.plansIn(ctx, t, k.Plans(t.Notes), page)
 	})
 	if err := failed.merge(err); err != nil {
@@ -72,7 +72,7 @@ func (i *Inspector) plansOf(ctx context.Context, t Topic, which []int) ([]Plan, 
 }
 
 // plansIn reads the plans of one slot, page by page. A page may repeat what another one had.
-func (i *Inspector) plansIn(ctx context.Context, t Topic, k luascripts.PlanKeys, page *redis.ScanCmd) (map[string]Plan, error) {
+func (i *Inspector) plansIn(ctx context.Context, t Topic, k protocol.PlanKeys, page *redis.ScanCmd) (map[string]Plan, error) {
 	all := map[string]Plan{}
 	for {
 		rules, cursor, err := page.Result()

@@ -9,9 +9,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/plan"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/upkeep/plan"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -25,15 +25,15 @@ func TestPlans(t *testing.T) {
 		}
 		const many = 1500
 		for n := range many {
-			k := luascripts.KeysOf(topic.Name, n%2).Plans(false)
+			k := protocol.KeysOf(topic.Name, n%2).Plans(false)
 			name := fmt.Sprintf("p%04d", n)
 			must.Do(t, rdb.HSet(ctx, k.Rule, name, `1700000000000 {"content":"c","priority":17,"cron":"@daily"}`).Err())
 			must.Do(t, rdb.ZAdd(ctx, k.Plan, redis.Z{Member: name, Score: 1800000000000 + float64(n)}).Err())
 		}
-		k := luascripts.KeysOf(topic.Name, 2).Plans(false)
+		k := protocol.KeysOf(topic.Name, 2).Plans(false)
 		must.Do(t, rdb.HSet(ctx, k.Rule, "over", `1700000000000 {"content":"c","priority":17,"cron":"@daily"}`, "no base", "{}", "newer", `1 {"content":"c","moon":"full"}`,
 			"of another kind", `1 {"content":"c","cron":"@daily"}`).Err())
-		must.Do(t, rdb.SAdd(ctx, luascripts.PlansKey("orders"), 0, 1, 2, 3, "x", -1, 4).Err())
+		must.Do(t, rdb.SAdd(ctx, protocol.PlansKey("orders"), 0, 1, 2, 3, "x", -1, 4).Err())
 		all, err := i.Plans(ctx, "orders")
 		must.Do(t, err)
 		if len(all) != many+4 {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/score"
-	"github.com/slotmq/go-rmq/internal/script"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/score"
+	"github.com/slotmq/go-rmq/internal/protocol/script"
 )
 
 // probing is which workers only probe at which topics, and since when: topic → worker → time. Those
@@ -22,7 +22,7 @@ func (i *Inspector) probing(ctx context.Context, topics []Topic) (map[string]map
 	for some := range slices.Chunk(topics, perPipeline) {
 		keys, cmds := make([]string, len(some)), make([]*redis.ScanCmd, len(some))
 		for n, t := range some {
-			keys[n] = luascripts.ProbingKey(i.qualified(t.Name))
+			keys[n] = protocol.ProbingKey(i.qualified(t.Name))
 		}
 		var sent []redis.Cmder
 		errs := i.masters.silent(ctx, i.rdb, keys)
@@ -79,7 +79,7 @@ func (i *Inspector) probingAt(ctx context.Context, t Topic, who shares) (map[str
 
 // probingIn is the same for the workers that have some slots.
 func (i *Inspector) probingIn(ctx context.Context, t Topic, who shares, which []int) (map[string]time.Time, error) {
-	key := luascripts.ProbingKey(i.qualified(t.Name))
+	key := protocol.ProbingKey(i.qualified(t.Name))
 	var owners []string
 	args := []any{"hmget", key}
 	for _, slot := range which {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -16,16 +16,16 @@ import (
 func lag(t testing.TB, rdb redis.UniversalClient, name string) (note func(worker string, since time.Time)) {
 	t.Helper()
 	topic := define(t, rdb, message.Topic{Name: name, Kind: message.KindFixedTime, Slots: 2})
-	must.Do(t, rdb.HSet(ctx, luascripts.DefinitionKey(name), "sharing", "redis").Err())
-	must.Do(t, rdb.SAdd(ctx, luascripts.TopicsKey, name).Err())
-	zadd(t, rdb, luascripts.WorkersKey(name), "w1", time.Now().Add(time.Hour).UnixMilli())
+	must.Do(t, rdb.HSet(ctx, protocol.DefinitionKey(name), "sharing", "redis").Err())
+	must.Do(t, rdb.SAdd(ctx, protocol.TopicsKey, name).Err())
+	zadd(t, rdb, protocol.WorkersKey(name), "w1", time.Now().Add(time.Hour).UnixMilli())
 	for slot := range topic.Slots {
-		zadd(t, rdb, luascripts.StoreKey(name, slot), "due", time.Now().Add(-time.Hour).UnixMilli())
-		zadd(t, rdb, luascripts.StoreKey(name, slot), "due, too", time.Now().Add(-time.Minute).UnixMilli())
+		zadd(t, rdb, protocol.StoreKey(name, slot), "due", time.Now().Add(-time.Hour).UnixMilli())
+		zadd(t, rdb, protocol.StoreKey(name, slot), "due, too", time.Now().Add(-time.Minute).UnixMilli())
 	}
 	return func(worker string, since time.Time) {
 		t.Helper()
-		must.Do(t, rdb.HSet(ctx, luascripts.ProbingKey(name), worker, since.UnixMilli()).Err())
+		must.Do(t, rdb.HSet(ctx, protocol.ProbingKey(name), worker, since.UnixMilli()).Err())
 	}
 }
 
@@ -47,7 +47,7 @@ func TestDoctorKnowsWhyLittleIsTaken(t *testing.T) {
 			}
 		}
 		is(Warn, "topic orders: its worker w1 only probes since "+since.Format(time.DateTime)+": what its handlers need is away")
-		must.Do(t, rdb.Del(ctx, luascripts.ProbingKey("orders")).Err())
+		must.Do(t, rdb.Del(ctx, protocol.ProbingKey("orders")).Err())
 		must.Do(t, i.Limit(ctx, "orders", Policy{Rate: 1, For: time.Hour}))
 		is(OK, "none stands still")
 	})

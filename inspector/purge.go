@@ -8,10 +8,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/limits"
-	"github.com/slotmq/go-rmq/internal/wait"
-	"github.com/slotmq/go-rmq/luascripts"
-	"github.com/slotmq/go-rmq/luascripts/byhand"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/byhand"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
+	"github.com/slotmq/go-rmq/internal/servers/wait"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -167,7 +167,7 @@ func (q PurgeQuery) means(s State) bool { return q.States == nil || slices.Conta
 // deletion is the removal of dead messages, which counts those that are gone, and those that may be.
 func (i *Inspector) deletion(ctx context.Context, t Topic, deleted, unsure *int) removal {
 	return removal{
-		call: func(k luascripts.SlotKeys, dead []byhand.DeadItem) redis.Cmder {
+		call: func(k protocol.SlotKeys, dead []byhand.DeadItem) redis.Cmder {
 			return byhand.DeleteCmd(context.WithoutCancel(ctx), k, dead)
 		},
 		journal: i.journalDeleted(t),

@@ -11,10 +11,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -23,7 +23,7 @@ func stocked(t testing.TB, rdb redis.UniversalClient, topic message.Topic, n int
 	t.Helper()
 	soon := time.Now().Add(time.Hour).UnixMilli()
 	for slot := range topic.Slots {
-		k := luascripts.KeysOf(topic.Name, slot)
+		k := protocol.KeysOf(topic.Name, slot)
 		member := func(what string, score int64) func(int) redis.Z {
 			return func(i int) redis.Z { return redis.Z{Member: fmt.Sprint(what, " ", i), Score: float64(score)} }
 		}
@@ -120,7 +120,7 @@ func TestPurgeEnds(t *testing.T) {
 	stocked(t, rdb, topic, 1000)
 	more := 0
 	done, err := i.Purge(ctx, topic.Name, PurgeQuery{States: []State{Waiting}}, PurgeOptions{Progress: func(Purged) {
-		fill(t, rdb, luascripts.StoreKey(topic.Name, 0), 500, func(n int) redis.Z {
+		fill(t, rdb, protocol.StoreKey(topic.Name, 0), 500, func(n int) redis.Z {
 			return redis.Z{Member: fmt.Sprint("new ", more, n), Score: float64(time.Now().UnixMilli())}
 		})
 		more++
@@ -189,7 +189,7 @@ func TestPurgeWithoutAnswersLeavesNewOnes(t *testing.T) {
 		800:  {Waiting: 400, Lost: 400}, // what is repeated may delete none
 	} {
 		topic := define(t, rdb, message.Topic{Name: fmt.Sprint("orders", had), Kind: message.KindFixedTime, Slots: 1})
-		store := luascripts.StoreKey(topic.Name, 0)
+		store := protocol.StoreKey(topic.Name, 0)
 		fill(t, rdb, store, had, func(n int) redis.Z { return redis.Z{Member: fmt.Sprint("old ", n), Score: 2e12} })
 		sent, again := 0, false
 		var lost <-chan struct{}
@@ -228,7 +228,7 @@ func TestPurgeSitsOutAnOutage(t *testing.T) {
 	i := newInspector(t, proxy.Client(t, func(o *redis.Options) { o.ReadTimeout, o.MaxRetries = await.Patience, -1 }), Config{})
 	topic := define(t, server.Client(t), topicOf(t, message.KindFixedTime, 8))
 	for slot := range topic.Slots {
-		fill(t, server.Client(t), luascripts.StoreKey(topic.Name, slot), 100, func(n int) redis.Z {
+		fill(t, server.Client(t), protocol.StoreKey(topic.Name, slot), 100, func(n int) redis.Z {
 			return redis.Z{Member: fmt.Sprint("m", n), Score: float64(time.Now().UnixMilli())}
 		})
 	}

@@ -12,9 +12,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/limits"
-	"github.com/slotmq/go-rmq/luascripts"
-	"github.com/slotmq/go-rmq/luascripts/byhand"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/byhand"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -186,9 +186,9 @@ func (i *Inspector) walks(ctx context.Context, t Topic, q DeadQuery) ([]*walk, e
 
 // countDead counts in each slot those that died between two times.
 func (i *Inspector) countDead(ctx context.Context, t Topic, which []int, from, to string) (counts, read []int, err error) {
-	return ofSlots(ctx, i, t, which, func(k luascripts.SlotKeys) *redis.IntCmd {
+	return ofSlots(ctx, i, t, which, func(k protocol.SlotKeys) *redis.IntCmd {
 		return redis.NewIntCmd(ctx, "zcount", k.Dead, from, to)
-	}, func(k luascripts.SlotKeys, cmd *redis.IntCmd) (int, error) {
+	}, func(k protocol.SlotKeys, cmd *redis.IntCmd) (int, error) {
 		n, err := cmd.Result()
 		return int(n), at(k.Dead, err)
 	})

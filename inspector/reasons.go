@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/words"
+	"github.com/slotmq/go-rmq/internal/text/words"
 )
 
 // Reason is why messages are dead: those whose last errors are equal, but for numbers in them.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/limits"
-	"github.com/slotmq/go-rmq/luascripts"
-	"github.com/slotmq/go-rmq/luascripts/byhand"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/byhand"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -69,7 +69,7 @@ func (i *Inspector) DeadRequeue(ctx context.Context, topic string, q DeadQuery, 
 	}
 	if err = o.validate(t); err == nil {
 		err = i.takeOut(ctx, t, q, o.Rate, removal{
-			call: func(k luascripts.SlotKeys, dead []byhand.DeadItem) redis.Cmder {
+			call: func(k protocol.SlotKeys, dead []byhand.DeadItem) redis.Cmder {
 				return byhand.RequeueCmd(context.WithoutCancel(ctx), k, t.Notes, !t.Kind.Timed(), o.Priority, dead)
 			},
 			journal: i.journalRequeued(ctx, t, o.Priority),

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -43,7 +43,7 @@ func TestRequeueWithoutAnswers(t *testing.T) {
 	}
 	dead, err := i.DeadCount(ctx, topic.Name, DeadQuery{})
 	must.Do(t, err)
-	stored := rdb.ZCard(ctx, luascripts.StoreKey(topic.Name, 0)).Val() + rdb.ZCard(ctx, luascripts.StoreKey(topic.Name, 1)).Val()
+	stored := rdb.ZCard(ctx, protocol.StoreKey(topic.Name, 0)).Val() + rdb.ZCard(ctx, protocol.StoreKey(topic.Name, 1)).Val()
 	if dead != 100 || stored != n-100 {
 		t.Errorf("%d are dead, %d stored", dead, stored)
 	}
@@ -86,7 +86,7 @@ func TestRequeueWhileMastersChange(t *testing.T) {
 			close(done)
 			replaced.Go(func() {
 				for _, slot := range []int{0, 1} {
-					c.Failover(t, luascripts.StoreKey(topic.Name, slot))
+					c.Failover(t, protocol.StoreKey(topic.Name, slot))
 				}
 			})
 		}
@@ -95,7 +95,7 @@ func TestRequeueWhileMastersChange(t *testing.T) {
 	replaced.Wait()
 	stored := 0
 	for slot := range slots {
-		stored += int(rdb.ZCard(ctx, luascripts.StoreKey(topic.Name, slot)).Val())
+		stored += int(rdb.ZCard(ctx, protocol.StoreKey(topic.Name, slot)).Val())
 	}
 	if r.Stored+r.Lost != slots*each || stored != slots*each {
 		t.Errorf("%+v, %d stored", r, stored)

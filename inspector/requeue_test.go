@@ -12,12 +12,12 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/servers/wait"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
-	"github.com/slotmq/go-rmq/internal/wait"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -116,7 +116,7 @@ func TestRequeueBrokenOffAgainAndAgain(t *testing.T) {
 func TestRequeueLeavesWhatLives(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		topic := define(t, rdb, message.Topic{Name: topicOf(t, 0, 0).Name, Kind: message.KindPriority, Slots: 1, Literal: true})
-		k := luascripts.KeysOf(topic.Name, 0)
+		k := protocol.KeysOf(topic.Name, 0)
 		live := map[string][]redis.Z{
 			k.Store:   {{Member: "waits", Score: 900}, {Member: "failed", Score: 7}},
 			k.Prepare: {{Member: "flies", Score: 1e12 + 16}},
@@ -176,7 +176,7 @@ func TestRequeuePriorities(t *testing.T) {
 			if n%3 == 0 {
 				want = 77
 			}
-			if score := scoreOf(t, rdb, luascripts.StoreKey(topic.Name, n%4), name(n)); score != want {
+			if score := scoreOf(t, rdb, protocol.StoreKey(topic.Name, n%4), name(n)); score != want {
 				t.Errorf("%s has priority %v, want %v", name(n), score, want)
 			}
 		}
@@ -306,7 +306,7 @@ func TestDeadDelete(t *testing.T) {
 		_, _, err = i.DeadDelete(ctx, topic.Name, DeadQuery{}, nil)
 		must.Do(t, err)
 		for slot := range 4 {
-			k := luascripts.KeysOf(topic.Name, slot)
+			k := protocol.KeysOf(topic.Name, slot)
 			if n := rdb.Exists(ctx, k.Dead).Val() + rdb.Exists(ctx, k.Why).Val() + rdb.Exists(ctx, k.Store).Val(); n > 0 {
 				t.Errorf("slot %d: %d keys are left", slot, n)
 			}

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/humantime"
-	"github.com/slotmq/go-rmq/luascripts"
-	"github.com/slotmq/go-rmq/luascripts/byhand"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/byhand"
+	"github.com/slotmq/go-rmq/internal/text/humantime"
 )
 
 // Running is a handler that has run for 5 s or more: its worker says so a few seconds later, and until a minute after it was
@@ -35,11 +35,11 @@ func (r *Running) Whole() bool { return r.has(r.Content) }
 
 // running are the handlers that run for long at topics, the longest first.
 func (i *Inspector) running(ctx context.Context, topics []Topic) (map[string][]Running, error) {
-	listed, err := i.listed(ctx, topics, "handlers that run for long", luascripts.RunningKey)
+	listed, err := i.listed(ctx, topics, "handlers that run for long", protocol.RunningKey)
 	found := map[string][]Running{}
 	for topic, all := range listed {
 		for text := range all {
-			r, ok := luascripts.ParseRunning(text)
+			r, ok := protocol.ParseRunning(text)
 			if !ok { // of another program
 				continue
 			}

@@ -10,9 +10,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -20,21 +20,21 @@ import (
 func runs(t testing.TB, rdb redis.UniversalClient, name string, ago, timeout time.Duration) {
 	t.Helper()
 	define(t, rdb, message.Topic{Name: name, Kind: message.KindFixedTime, Slots: 1})
-	must.Do(t, rdb.HSet(ctx, luascripts.DefinitionKey(name), "sharing", "redis").Err())
-	k, now := luascripts.KeysOf(name, 0), time.Now()
-	zadd(t, rdb, luascripts.WorkersKey(name), "w1", now.Add(time.Hour).UnixMilli())
+	must.Do(t, rdb.HSet(ctx, protocol.DefinitionKey(name), "sharing", "redis").Err())
+	k, now := protocol.KeysOf(name, 0), time.Now()
+	zadd(t, rdb, protocol.WorkersKey(name), "w1", now.Add(time.Hour).UnixMilli())
 	must.Do(t, rdb.HSet(ctx, k.Meta, "holder", "w1", "batch", 77, "lease", 30_000, "until", now.Add(time.Minute).UnixMilli()).Err())
 	for _, content := range []string{"runs", "beside"} {
 		zadd(t, rdb, k.Prepare, content, now.Add(-time.Hour).Unix()*1000+16)
 	}
 	zadd(t, rdb, k.Store, "behind", now.Add(-time.Minute).UnixMilli())
-	noteRun(t, rdb, name, luascripts.Running{Worker: "w1", Since: now.Add(-ago), Timeout: timeout, Fence: 77}, "runs")
+	noteRun(t, rdb, name, protocol.Running{Worker: "w1", Since: now.Add(-ago), Timeout: timeout, Fence: 77}, "runs")
 }
 
-func noteRun(t testing.TB, rdb redis.UniversalClient, name string, r luascripts.Running, contents ...string) {
+func noteRun(t testing.TB, rdb redis.UniversalClient, name string, r protocol.Running, contents ...string) {
 	t.Helper()
 	r.NoteContents(contents)
-	zadd(t, rdb, luascripts.RunningKey(name), r.String(), time.Now().Add(time.Minute).UnixMilli())
+	zadd(t, rdb, protocol.RunningKey(name), r.String(), time.Now().Add(time.Minute).UnixMilli())
 }
 
 // It is told which message of a batch the handler has, to who asks for that one, for another one of the batch, and for one
@@ -56,7 +56,7 @@ func TestRunning(t *testing.T) {
 		if e := explain(t, hiding, "orders", "behind"); len(e.WaitsFor) == 0 || !strings.Contains(e.WaitsFor[0], "; its handler has run a message for 2m") {
 			t.Errorf("%+v", e)
 		}
-		zadd(t, rdb, luascripts.RunningKey("orders"), "of another program", time.Now().Add(time.Hour).UnixMilli())
+		zadd(t, rdb, protocol.RunningKey("orders"), "of another program", time.Now().Add(time.Hour).UnixMilli())
 		workers, err := i.Workers(ctx)
 		must.Do(t, err)
 		if len(workers) != 1 || len(workers[0].Running) != 1 || workers[0].Running[0].Content != "runs" {
@@ -65,7 +65,7 @@ func TestRunning(t *testing.T) {
 		wantCheck(t, i.Doctor(ctx), "handlers", OK, "none runs for longer than its Timeout")
 
 		// Another batch since, or the same number of another worker: it is not about that.
-		k := luascripts.KeysOf("orders", 0)
+		k := protocol.KeysOf("orders", 0)
 		for field, value := range map[string]any{"batch": 78, "holder": "w2"} {
 			before := rdb.HGet(ctx, k.Meta, field).Val()
 			must.Do(t, rdb.HSet(ctx, k.Meta, field, value).Err())
@@ -75,9 +75,9 @@ func TestRunning(t *testing.T) {
 			must.Do(t, rdb.HSet(ctx, k.Meta, field, before).Err())
 		}
 		// What its worker has not said again counts no more.
-		must.Do(t, rdb.Del(ctx, luascripts.RunningKey("orders")).Err())
+		must.Do(t, rdb.Del(ctx, protocol.RunningKey("orders")).Err())
 		runs(t, rdb, "orders", time.Minute, time.Second)
-		must.Do(t, rdb.ZAddXX(ctx, luascripts.RunningKey("orders"), redis.Z{Score: 1000, Member: rdb.ZRange(ctx, luascripts.RunningKey("orders"), 0, 0).Val()[0]}).Err())
+		must.Do(t, rdb.ZAddXX(ctx, protocol.RunningKey("orders"), redis.Z{Score: 1000, Member: rdb.ZRange(ctx, protocol.RunningKey("orders"), 0, 0).Val()[0]}).Err())
 		if e := explain(t, i, "orders", "runs"); e.Flight.Running != nil {
 			t.Errorf("%+v", e.Flight)
 		}
@@ -90,9 +90,9 @@ func TestRunningBelongsToSomeWorker(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		runs(t, rdb, "orders", time.Minute, time.Hour) // at w1
 		define(t, rdb, message.Topic{Name: "mails", Kind: message.KindFixedTime, Slots: 8})
-		zadd(t, rdb, luascripts.WorkersKey("orders"), "w1+2", time.Now().Add(time.Hour).UnixMilli()) // a name of its own
+		zadd(t, rdb, protocol.WorkersKey("orders"), "w1+2", time.Now().Add(time.Hour).UnixMilli()) // a name of its own
 		for n, id := range []string{"w1+1", "w1+12", "w1+2", "gone", "gone+1", "w+x", "+1"} {
-			noteRun(t, rdb, "mails", luascripts.Running{Slot: n, Worker: id, Since: time.Now()}, "x")
+			noteRun(t, rdb, "mails", protocol.Running{Slot: n, Worker: id, Since: time.Now()}, "x")
 		}
 		want := map[string]string{"w1": "[w1 w1+1 w1+12]", "w1+2": "[w1+2]", "gone": "[gone gone+1]", "w+x": "[w+x]", "+1": "[+1]"}
 		workers, err := i.Workers(ctx)
@@ -119,7 +119,7 @@ func TestDoctorNamesStuckHandlers(t *testing.T) {
 		runs(t, rdb, "orders", 10*time.Minute, 30*time.Second)
 		var checks []Check
 		await.True(t, "the other one is not named", func() bool {
-			must.Do(t, rdb.Del(ctx, luascripts.RunningKey("mails")).Err())
+			must.Do(t, rdb.Del(ctx, protocol.RunningKey("mails")).Err())
 			runs(t, rdb, "mails", 31*time.Second, 30*time.Second) // its context was cancelled just now
 			checks = i.Doctor(ctx)
 			return !strings.Contains(fmt.Sprint(checks), "topic mails slot 0: a handler") // nor is it named in the next 4 s

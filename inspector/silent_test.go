@@ -4,11 +4,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/servers/cluster"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -20,17 +20,17 @@ func TestSilentMasterIsWaitedForOnce(t *testing.T) {
 	c := servertest.Cluster(t, 3, 0)
 	rdb := c.Client(t)
 	topic := define(t, rdb, message.Topic{Name: "orders", Kind: message.KindFixedTime, Slots: 4096})
-	must.Do(t, rdb.SAdd(ctx, luascripts.TopicsKey, topic.Name).Err())
+	must.Do(t, rdb.SAdd(ctx, protocol.TopicsKey, topic.Name).Err())
 	i := newInspector(t, rdb, Config{})
 	hidden := 0
-	hanging := c.MasterOf(t, luascripts.KeysOf(topic.Name, 0).Store)
-	for _, key := range []string{luascripts.TopicsKey, luascripts.DefinitionKey(topic.Name), luascripts.WorkersKey(topic.Name)} {
+	hanging := c.MasterOf(t, protocol.KeysOf(topic.Name, 0).Store)
+	for _, key := range []string{protocol.TopicsKey, protocol.DefinitionKey(topic.Name), protocol.WorkersKey(topic.Name)} {
 		if c.MasterOf(t, key) == hanging {
 			t.Fatalf("%s is there as well: choose another topic", key)
 		}
 	}
 	for slot := range topic.Slots {
-		if _, addr, err := cluster.MasterFor(ctx, rdb, luascripts.KeysOf(topic.Name, slot).Store); err == nil && addr == hanging.Addr() {
+		if _, addr, err := cluster.MasterFor(ctx, rdb, protocol.KeysOf(topic.Name, slot).Store); err == nil && addr == hanging.Addr() {
 			hidden++
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/slotmq/go-rmq/luascripts/byhand"
+	"github.com/slotmq/go-rmq/internal/protocol/byhand"
 	"github.com/slotmq/go-rmq/message"
 )
 

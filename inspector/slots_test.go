@@ -9,9 +9,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -55,7 +55,7 @@ func TestSlots(t *testing.T) {
 		soon := func(got time.Duration, want time.Duration) bool { return got >= want && got < want+time.Minute }
 
 		times := define(t, rdb, message.Topic{Name: "times", Kind: message.KindFixedTime, Slots: 2})
-		k := luascripts.KeysOf(times.Name, 1)
+		k := protocol.KeysOf(times.Name, 1)
 		zadd(t, rdb, k.Store, binary, at(-time.Hour))
 		zadd(t, rdb, k.Store, "b", at(-time.Minute))
 		zadd(t, rdb, k.Store, "c", at(time.Hour))
@@ -64,8 +64,8 @@ func TestSlots(t *testing.T) {
 		zadd(t, rdb, k.Dead, "f", at(-time.Hour))
 		zadd(t, rdb, k.Prepare, "g", now.Add(-time.Minute).Unix()*1000+13)
 		must.Do(t, rdb.HSet(ctx, k.Meta, "holder", "w1", "batch", 7, "until", at(time.Hour), "lease", 30000, "paused", at(-3*time.Minute)).Err())
-		zadd(t, rdb, luascripts.KeysOf(times.Name, 0).Store, "later", at(time.Hour))
-		must.Do(t, rdb.HSet(ctx, luascripts.KeysOf(times.Name, 0).Meta, "holder", "w0", "batch", 7, "until", at(time.Hour), "lease", 30000).Err())
+		zadd(t, rdb, protocol.KeysOf(times.Name, 0).Store, "later", at(time.Hour))
+		must.Do(t, rdb.HSet(ctx, protocol.KeysOf(times.Name, 0).Meta, "holder", "w0", "batch", 7, "until", at(time.Hour), "lease", 30000).Err())
 
 		all, err := i.Slots(ctx, times.Name)
 		must.Do(t, err)
@@ -99,7 +99,7 @@ func TestSlots(t *testing.T) {
 		}
 
 		orders := define(t, rdb, message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 1, Literal: true})
-		k = luascripts.KeysOf(orders.Name, 0)
+		k = protocol.KeysOf(orders.Name, 0)
 		zadd(t, rdb, k.Store, "a", 1<<53-1)
 		zadd(t, rdb, k.Store, "b", 17)
 		zadd(t, rdb, k.Store, "failed", 16)
@@ -116,7 +116,7 @@ func TestSlots(t *testing.T) {
 
 		// In a literal topic of times, failed ones come first and say nothing of when.
 		literal := define(t, rdb, message.Topic{Name: "literal", Kind: message.KindRangeMerge, Slots: 1, Literal: true})
-		k = luascripts.KeysOf(literal.Name, 0)
+		k = protocol.KeysOf(literal.Name, 0)
 		zadd(t, rdb, k.Store, "failed", 3)
 		zadd(t, rdb, k.Store, "due", at(-time.Hour))
 		all, err = i.Slots(ctx, literal.Name)
@@ -171,19 +171,19 @@ func TestSlotsOfAWorker(t *testing.T) {
 func TestKeysOfAnotherType(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		topic := define(t, rdb, message.Topic{Name: "orders", Kind: message.KindFixedTime, Slots: 1})
-		must.Do(t, rdb.HSet(ctx, luascripts.DefinitionKey(topic.Name), "sharing", "redis").Err())
-		k := luascripts.KeysOf(topic.Name, 0)
+		must.Do(t, rdb.HSet(ctx, protocol.DefinitionKey(topic.Name), "sharing", "redis").Err())
+		k := protocol.KeysOf(topic.Name, 0)
 		calls := map[string]func() error{
 			"slots":   func() error { _, err := i.Slots(ctx, topic.Name); return err },
 			"stats":   func() error { _, err := i.Stats(ctx, topic.Name); return err },
 			"peek":    func() error { _, err := each(i.Peek(ctx, topic.Name, Waiting, nil, 1)); return err },
 			"explain": func() error { _, err := i.Explain(ctx, topic.Name, "x", ""); return err },
 		}
-		for _, key := range []string{k.Store, k.Prepare, k.Retry, k.Dead, k.Meta, luascripts.WorkersKey(topic.Name), k.Why} {
+		for _, key := range []string{k.Store, k.Prepare, k.Retry, k.Dead, k.Meta, protocol.WorkersKey(topic.Name), k.Why} {
 			must.Do(t, rdb.Set(ctx, key, "x", 0).Err())
 			for name, call := range calls {
 				looks := name == "explain" || key != k.Why
-				if key == luascripts.WorkersKey(topic.Name) {
+				if key == protocol.WorkersKey(topic.Name) {
 					looks = name == "slots" || name == "stats"
 				}
 				if looks {

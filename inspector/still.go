@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/definition"
-	"github.com/slotmq/go-rmq/internal/humantime"
-	"github.com/slotmq/go-rmq/internal/wait"
-	"github.com/slotmq/go-rmq/luascripts/byhand"
+	"github.com/slotmq/go-rmq/internal/protocol/byhand"
+	"github.com/slotmq/go-rmq/internal/protocol/definition"
+	"github.com/slotmq/go-rmq/internal/servers/wait"
+	"github.com/slotmq/go-rmq/internal/text/humantime"
 )
 
 // A slot stands still if something in it should go on, and nothing does. One look cannot

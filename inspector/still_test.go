@@ -10,10 +10,10 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -22,7 +22,7 @@ import (
 // that holder is in flight, taken a minute ago, and something is due behind it.
 func forget(t testing.TB, rdb redis.UniversalClient, topic message.Topic, slot int, holder string, lease time.Duration) {
 	t.Helper()
-	k, taken := luascripts.KeysOf(topic.Name, slot), time.Now().Add(-time.Minute)
+	k, taken := protocol.KeysOf(topic.Name, slot), time.Now().Add(-time.Minute)
 	zadd(t, rdb, k.Prepare, "flying", taken.Unix()*1000+16)
 	zadd(t, rdb, k.Store, "waiting", taken.UnixMilli())
 	must.Do(t, rdb.HSet(ctx, k.Meta, "holder", holder, "batch", time.Now().Add(time.Hour).UnixMicro(), "until", taken.Add(lease).UnixMilli(), "lease", lease.Milliseconds()).Err())
@@ -76,7 +76,7 @@ func TestSlotHeldByWhoDoesNotCarryIt(t *testing.T) {
 	}
 	// It is handed back once a hears of it, or by hand.
 	proxy.Mend()
-	must.Do(t, rdb.Del(ctx, luascripts.KeysOf(topic.Name, of[0]).Prepare).Err())
+	must.Do(t, rdb.Del(ctx, protocol.KeysOf(topic.Name, of[0]).Prepare).Err())
 }
 
 // Leases that are over, and messages that a worker leaves lying.
@@ -84,8 +84,8 @@ func TestSlotsThatStandStill(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		gone := define(t, rdb, message.Topic{Name: "gone", Kind: message.KindFixedTime, Slots: 2})
 		forget(t, rdb, gone, 1, "w1", 30*time.Second)
-		must.Do(t, rdb.HSet(ctx, luascripts.DefinitionKey(gone.Name), "sharing", "redis").Err())
-		must.Do(t, rdb.SAdd(ctx, luascripts.TopicsKey, gone.Name).Err())
+		must.Do(t, rdb.HSet(ctx, protocol.DefinitionKey(gone.Name), "sharing", "redis").Err())
+		must.Do(t, rdb.SAdd(ctx, protocol.TopicsKey, gone.Name).Err())
 
 		// One handler keeps the only place, and the other slot waits.
 		busy := message.Topic{Name: "busy", Kind: message.KindFixedTime, Slots: 2}
@@ -101,7 +101,7 @@ func TestSlotsThatStandStill(t *testing.T) {
 		send(t, rdb, busy, message.FixedTime{Content: "long", In: time.Millisecond})
 		<-began
 		at := slots.Of("long", 2)
-		zadd(t, rdb, luascripts.StoreKey(busy.Name, 1-at), "waits", time.Now().Add(-time.Minute).UnixMilli())
+		zadd(t, rdb, protocol.StoreKey(busy.Name, 1-at), "waits", time.Now().Add(-time.Minute).UnixMilli())
 		defer close(release)
 
 		forget(t, rdb, gone, 1, "w1", 30*time.Second) // anew: that lease ended 30 s ago
@@ -113,9 +113,9 @@ func TestSlotsThatStandStill(t *testing.T) {
 			t.Errorf("%+v, %v", found, err)
 		}
 
-		must.Do(t, rdb.Set(ctx, luascripts.StoreKey(gone.Name, 0), "a string", 0).Err()) // the other slot is still seen
+		must.Do(t, rdb.Set(ctx, protocol.StoreKey(gone.Name, 0), "a string", 0).Err()) // the other slot is still seen
 		checks = i.Doctor(ctx)
-		wantCheck(t, checks, "messages", Fail, luascripts.StoreKey(gone.Name, 0))
+		wantCheck(t, checks, "messages", Fail, protocol.StoreKey(gone.Name, 0))
 		wantCheck(t, checks, "slots", Fail, "topic gone slot 1: a batch of 1")
 	})
 }

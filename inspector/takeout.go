@@ -9,11 +9,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/cluster"
-	"github.com/slotmq/go-rmq/internal/script"
-	"github.com/slotmq/go-rmq/internal/wait"
-	"github.com/slotmq/go-rmq/luascripts"
-	"github.com/slotmq/go-rmq/luascripts/byhand"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/byhand"
+	"github.com/slotmq/go-rmq/internal/protocol/script"
+	"github.com/slotmq/go-rmq/internal/servers/cluster"
+	"github.com/slotmq/go-rmq/internal/servers/wait"
 )
 
 // A step takes out at most so many dead messages, of so many bytes.
@@ -27,7 +27,7 @@ const retryFor = 10 * time.Second
 
 // removal is what is done with dead messages that are taken out.
 type removal struct {
-	call    func(luascripts.SlotKeys, []byhand.DeadItem) redis.Cmder
+	call    func(protocol.SlotKeys, []byhand.DeadItem) redis.Cmder
 	note    func(byhand.DeadResult)                      // what became of one
 	after   func(answered []*inSlot)                     // each step, with the parts of it that have an answer
 	journal func(s *inSlot, results []byhand.DeadResult) // nil: there is none
@@ -39,7 +39,7 @@ const lost byhand.DeadResult = "LOST"
 // inSlot is the part of a step that one call takes out of one slot.
 type inSlot struct {
 	slot     int
-	keys     luascripts.SlotKeys
+	keys     protocol.SlotKeys
 	dead     []byhand.DeadItem
 	lost     bool // an answer is: a try of the call may have been executed
 	answered bool // at last

@@ -8,9 +8,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/poll"
 	"github.com/slotmq/go-rmq/producer"
@@ -92,8 +92,8 @@ func TestTakers(t *testing.T) {
 			t.Errorf("waits for %q", e.WaitsFor)
 		}
 		// One that has died without a word does not count any more. A list of another type is a violation.
-		key := luascripts.TakersKey("orders")
-		must.Do(t, rdb.ZAdd(ctx, key, redis.Z{Score: 1000, Member: luascripts.TakerID("dead", luascripts.TakerBits{})}).Err())
+		key := protocol.TakersKey("orders")
+		must.Do(t, rdb.ZAdd(ctx, key, redis.Z{Score: 1000, Member: protocol.TakerID("dead", protocol.TakerBits{})}).Err())
 		if workers, err := i.Workers(ctx); err != nil || len(workers) != 0 || !missed() {
 			t.Errorf("%+v, %v", workers, err)
 		}

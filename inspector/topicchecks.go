@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/internal/text/humantime"
 )
 
 // visited is a topic that the doctor looks at, with what was read of it for all checks.

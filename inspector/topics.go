@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slotmq/go-rmq/internal/limits"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
 )
 
 // Topics returns the topics of the namespace, by name. A topic whose definition is missing or

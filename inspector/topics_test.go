@@ -9,10 +9,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/keeper"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/sharing/keeper"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -44,7 +44,7 @@ func TestTopics(t *testing.T) {
 		if err != nil || got != topics[1] || got.Sharing != "" || got.Created.Before(before) || got.Created.After(time.Now().Add(time.Minute)) {
 			t.Errorf("%+v, %v", got, err)
 		}
-		must.Do(t, rdb.HSet(ctx, luascripts.DefinitionKey(prices.Name), "sharing", "zookeeper").Err())
+		must.Do(t, rdb.HSet(ctx, protocol.DefinitionKey(prices.Name), "sharing", "zookeeper").Err())
 		if got, err = i.Topic(ctx, prices.Name); err != nil || got.Sharing != "zookeeper" {
 			t.Errorf("%+v, %v", got, err)
 		}
@@ -63,11 +63,11 @@ func TestTopicsThatCannotBeRead(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		sound := define(t, rdb, message.Topic{Name: "sound", Kind: message.KindPriority})
 		broken := map[string]string{"missing": "rmq:def{missing} is missing", "text": "rmq:def{text} is not a hash"}
-		must.Do(t, rdb.SAdd(ctx, luascripts.TopicsKey, "missing", "text").Err())
-		must.Do(t, rdb.Set(ctx, luascripts.DefinitionKey("text"), "x", 0).Err())
+		must.Do(t, rdb.SAdd(ctx, protocol.TopicsKey, "missing", "text").Err())
+		must.Do(t, rdb.Set(ctx, protocol.DefinitionKey("text"), "x", 0).Err())
 		for field, value := range map[string]string{"kind": "stack", "slots": "3", "literal": "", "layout": "3", "sharing": "paper", "namespace": "paper"} {
 			define(t, rdb, message.Topic{Name: field, Kind: message.KindPriority})
-			must.Do(t, rdb.HSet(ctx, luascripts.DefinitionKey(field), field, value).Err())
+			must.Do(t, rdb.HSet(ctx, protocol.DefinitionKey(field), field, value).Err())
 			broken[field] = fmt.Sprintf("rmq:def{%s} has %s %q", field, field, value)
 		}
 		topics, err := i.Topics(ctx)
@@ -88,10 +88,10 @@ func TestTopicsThatCannotBeRead(t *testing.T) {
 			_, err := i.Topic(ctx, name)
 			wantError(t, err, nil, "look up topic "+name+": ", says)
 		}
-		must.Do(t, rdb.Del(ctx, luascripts.TopicsKey).Err())
-		must.Do(t, rdb.Set(ctx, luascripts.TopicsKey, "x", 0).Err())
+		must.Do(t, rdb.Del(ctx, protocol.TopicsKey).Err())
+		must.Do(t, rdb.Set(ctx, protocol.TopicsKey, "x", 0).Err())
 		_, err = i.Topics(ctx)
-		wantError(t, err, nil, luascripts.TopicsKey, "WRONGTYPE")
+		wantError(t, err, nil, protocol.TopicsKey, "WRONGTYPE")
 	})
 }
 
@@ -128,8 +128,8 @@ func TestForeignTopics(t *testing.T) {
 	server := servertest.Redis(t)
 	rdb := server.Client(t)
 	for name, namespace := range map[string]string{"orders": "", "a:orders": "a", "a:b:orders": "a:b", "a:plain": ""} {
-		_, errs := luascripts.New(rdb).Define(ctx, []string{name}, []luascripts.Definition{{
-			Kind: "priority", Slots: 1, Layout: luascripts.Layout, Sharing: "zookeeper", Tree: "T", Namespace: namespace,
+		_, errs := protocol.New(rdb).Define(ctx, []string{name}, []protocol.Definition{{
+			Kind: "priority", Slots: 1, Layout: protocol.Layout, Sharing: "zookeeper", Tree: "T", Namespace: namespace,
 		}})
 		must.Do(t, errs[0])
 	}
@@ -156,8 +156,8 @@ func TestForeignTopics(t *testing.T) {
 	wantCheck(t, newInspector(t, rdb, Config{Namespace: "a"}).Doctor(ctx), "zookeeper", Warn, "topic plain is of no namespace, and")
 
 	// Older programs did not say whose it is. Then no command is told, which might be for another path.
-	must.Do(t, rdb.HDel(ctx, luascripts.DefinitionKey("a:orders"), "namespace").Err())
-	must.Do(t, rdb.HDel(ctx, luascripts.DefinitionKey("orders"), "namespace").Err())
+	must.Do(t, rdb.HDel(ctx, protocol.DefinitionKey("a:orders"), "namespace").Err())
+	must.Do(t, rdb.HDel(ctx, protocol.DefinitionKey("orders"), "namespace").Err())
 	all, err := newInspector(t, rdb, Config{}).defined(ctx)
 	must.Do(t, err)
 	for _, d := range all {
@@ -181,8 +181,8 @@ func TestManyTopics(t *testing.T) {
 		for k := range n {
 			name := fmt.Sprintf("topic-%04d", k)
 			want = append(want, name)
-			pipe.SAdd(ctx, luascripts.TopicsKey, name)
-			pipe.HSet(ctx, luascripts.DefinitionKey(name), "kind", "priority", "slots", 1, "literal", 0, "sharing", "", "layout", 1, "created", 1)
+			pipe.SAdd(ctx, protocol.TopicsKey, name)
+			pipe.HSet(ctx, protocol.DefinitionKey(name), "kind", "priority", "slots", 1, "literal", 0, "sharing", "", "layout", 1, "created", 1)
 		}
 		_, err := pipe.Exec(ctx)
 		must.Do(t, err)

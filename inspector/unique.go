@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/hash"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/hash"
 )
 
 // Unique returns until when a message that is sent as a unique one is a duplicate, for each slot that
@@ -28,7 +28,7 @@ func (i *Inspector) Unique(ctx context.Context, topic, content, basis string) (u
 
 // uniqueIn looks in some slots.
 func (i *Inspector) uniqueIn(ctx context.Context, t Topic, content string, which []int) (map[int]time.Time, error) {
-	times, read, err := timesIn(ctx, i, t, which, content, luascripts.SlotKeys.Seen)
+	times, read, err := timesIn(ctx, i, t, which, content, protocol.SlotKeys.Seen)
 	until := map[int]time.Time{}
 	for n, slot := range read {
 		if !times[n].IsZero() {

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/humantime"
-	"github.com/slotmq/go-rmq/internal/limits"
-	"github.com/slotmq/go-rmq/internal/plan"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
+	"github.com/slotmq/go-rmq/internal/text/humantime"
+	"github.com/slotmq/go-rmq/internal/upkeep/plan"
 )
 
 // longOverdue is how late a plan is that nobody seems to look after. A worker that missed its wake-up

@@ -9,16 +9,16 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
 func TestDoctorLooksAtPlans(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		reports := define(t, rdb, message.Topic{Name: "reports", Kind: message.KindFixedTime, Slots: 4})
-		planKey, ruleKey := luascripts.PlanKey("reports", 2), luascripts.RuleKey("reports", 2)
+		planKey, ruleKey := protocol.PlanKey("reports", 2), protocol.RuleKey("reports", 2)
 		setPlan(t, rdb, reports, 2, "nightly", message.Recurring{Cron: "0 3 * * *", Zone: "Europe/Berlin"})
 		setPlan(t, rdb, reports, 1, "look", message.Recurring{Period: time.Hour})
 		wantCheck(t, i.Doctor(ctx), "plans", OK, "none is overdue")
@@ -57,12 +57,12 @@ func TestDoctorLooksAtPlans(t *testing.T) {
 		// What a clock has done that was years ahead.
 		hour := time.Now().UTC().Truncate(time.Hour)
 		years := hour.AddDate(10, 0, 0)
-		look := luascripts.RuleKey("reports", 1)
+		look := protocol.RuleKey("reports", 1)
 		must.Do(t, rdb.HSet(ctx, look, "look", fmt.Sprint(hour.UnixMilli())+rdb.HGet(ctx, look, "look").Val()[13:]).Err())
-		must.Do(t, rdb.ZAdd(ctx, luascripts.PlanKey("reports", 1), redis.Z{Member: "look", Score: float64(years.UnixMilli())}).Err())
+		must.Do(t, rdb.ZAdd(ctx, protocol.PlanKey("reports", 1), redis.Z{Member: "look", Score: float64(years.UnixMilli())}).Err())
 		wantCheck(t, i.Doctor(ctx), "plans", Warn,
 			"look of topic reports sends nothing before "+years.Format(time.RFC3339)+", and should next at "+hour.Add(time.Hour).Format(time.RFC3339)+": a clock was far ahead")
-		must.Do(t, rdb.ZRem(ctx, luascripts.PlanKey("reports", 1), "look").Err())
+		must.Do(t, rdb.ZRem(ctx, protocol.PlanKey("reports", 1), "look").Err())
 		wantCheck(t, i.Doctor(ctx), "plans", Warn, "look of topic reports has ended, and should next at ")
 		setPlan(t, rdb, reports, 1, "look", message.Recurring{Period: time.Minute})
 		must.Do(t, rdb.Del(ctx, ruleKey).Err())

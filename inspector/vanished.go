@@ -10,10 +10,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/definition"
-	"github.com/slotmq/go-rmq/internal/score"
-	"github.com/slotmq/go-rmq/internal/script"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/definition"
+	"github.com/slotmq/go-rmq/internal/protocol/score"
+	"github.com/slotmq/go-rmq/internal/protocol/script"
 )
 
 // Vanished is a worker that ceased to share a topic without a word: it was killed, froze, or was cut off. One that was closed is
@@ -59,7 +59,7 @@ func (i *Inspector) vanished(ctx context.Context, topics []Topic, known map[stri
 	failed, clocks := failures{i: i}, map[string]time.Time{}
 	keys := make([]string, len(topics))
 	for n, t := range topics {
-		keys[n] = luascripts.WorkersKey(i.qualified(t.Name))
+		keys[n] = protocol.WorkersKey(i.qualified(t.Name))
 	}
 	errs := i.masters.silent(ctx, i.rdb, keys)
 	cmds := make([][]redis.Cmder, len(topics))
@@ -73,7 +73,7 @@ func (i *Inspector) vanished(ctx context.Context, topics []Topic, known map[stri
 			continue
 		}
 		from, to := now.Add(-named).UnixMilli(), fmt.Sprintf("(%d", now.UnixMilli())
-		for _, key := range []string{keys[n], luascripts.GoneKey(i.qualified(t.Name))} {
+		for _, key := range []string{keys[n], protocol.GoneKey(i.qualified(t.Name))} {
 			cmds[n] = append(cmds[n], redis.NewZSliceCmd(ctx, "zrange", key, to, from, "byscore", "rev", "limit", 0, most, "withscores"))
 		}
 		sent = append(sent, cmds[n]...)

@@ -10,9 +10,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/wait"
-	"github.com/slotmq/go-rmq/luascripts"
-	"github.com/slotmq/go-rmq/luascripts/byhand"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/byhand"
+	"github.com/slotmq/go-rmq/internal/servers/wait"
 )
 
 // Violation is a rule that does not hold for what is stored.
@@ -72,7 +72,7 @@ func (v *verification) run(ctx context.Context, topics []string, progress func(t
 	listed, err := v.i.names(ctx)
 	switch {
 	case redis.HasErrorPrefix(err, "WRONGTYPE"):
-		v.add(Violation{Slot: -1, Rule: "LISTED", Key: luascripts.TopicsKey, Detail: "it is not a set"})
+		v.add(Violation{Slot: -1, Rule: "LISTED", Key: protocol.TopicsKey, Detail: "it is not a set"})
 	case err != nil:
 		return err
 	}
@@ -89,7 +89,7 @@ func (v *verification) run(ctx context.Context, topics []string, progress func(t
 			return v.i.unknown(d.Name, listed)
 		}
 		if d.wrong != "" {
-			v.add(Violation{Topic: d.Name, Slot: -1, Rule: "DEFINITION", Key: luascripts.DefinitionKey(v.i.qualified(d.Name)), Detail: d.wrong})
+			v.add(Violation{Topic: d.Name, Slot: -1, Rule: "DEFINITION", Key: protocol.DefinitionKey(v.i.qualified(d.Name)), Detail: d.wrong})
 			continue // its slots are not known
 		}
 		v.withPlans = nil
@@ -131,8 +131,8 @@ func (v *verification) run(ctx context.Context, topics []string, progress func(t
 func (v *verification) topic(ctx context.Context, t Topic, listed bool) error {
 	name := v.i.qualified(t.Name)
 	for _, k := range []struct{ key, is string }{
-		{luascripts.WorkersKey(name), "zset"}, {luascripts.TakersKey(name), "zset"}, {luascripts.EndedKey(name), "zset"}, {luascripts.ProbingKey(name), "hash"},
-		{luascripts.RunningKey(name), "zset"}, {luascripts.GoneKey(name), "zset"},
+		{protocol.WorkersKey(name), "zset"}, {protocol.TakersKey(name), "zset"}, {protocol.EndedKey(name), "zset"}, {protocol.ProbingKey(name), "hash"},
+		{protocol.RunningKey(name), "zset"}, {protocol.GoneKey(name), "zset"},
 	} {
 		if _, err := v.isA(k.is, k.key, v.i.rdb.Type(ctx, k.key), t, -1); err != nil {
 			return err
@@ -147,13 +147,13 @@ func (v *verification) topic(ctx context.Context, t Topic, listed bool) error {
 	}
 	// A new topic is listed a moment after its definition was written.
 	for end := time.Now().Add(time.Second); !listed; {
-		if listed, err = v.i.rdb.SIsMember(ctx, luascripts.TopicsKey, v.i.qualified(t.Name)).Result(); redis.HasErrorPrefix(err, "WRONGTYPE") {
+		if listed, err = v.i.rdb.SIsMember(ctx, protocol.TopicsKey, v.i.qualified(t.Name)).Result(); redis.HasErrorPrefix(err, "WRONGTYPE") {
 			return nil // reported already
 		} else if err != nil {
-			return at(luascripts.TopicsKey, v.i.explain(err))
+			return at(protocol.TopicsKey, v.i.explain(err))
 		}
 		if time.Now().After(end) {
-			v.add(Violation{Topic: t.Name, Slot: -1, Rule: "LISTED", Key: luascripts.TopicsKey, Detail: "the topic is not in it"})
+			v.add(Violation{Topic: t.Name, Slot: -1, Rule: "LISTED", Key: protocol.TopicsKey, Detail: "the topic is not in it"})
 			return nil
 		}
 		if !wait.Sleep(ctx, 50*time.Millisecond) {
@@ -165,7 +165,7 @@ func (v *verification) topic(ctx context.Context, t Topic, listed bool) error {
 
 // policy looks at the limit of a topic.
 func (v *verification) policy(ctx context.Context, t Topic) error {
-	key := luascripts.PolicyKey(v.i.qualified(t.Name))
+	key := protocol.PolicyKey(v.i.qualified(t.Name))
 	fields := []string{"rate", "concurrency", "until"}
 	values, err := v.i.rdb.HMGet(ctx, key, fields...).Result()
 	switch {

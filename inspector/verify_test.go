@@ -12,10 +12,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/limits"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/byhand"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/internal/testing/must"
-	"github.com/slotmq/go-rmq/luascripts"
-	"github.com/slotmq/go-rmq/luascripts/byhand"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -26,30 +26,30 @@ func TestVerifyFindsEachDamage(t *testing.T) {
 	const ms = 1767225600000
 	type damage struct {
 		rule    string
-		key     func(k luascripts.SlotKeys) string // where it shows
+		key     func(k protocol.SlotKeys) string // where it shows
 		content string
-		do      func(rdb redis.UniversalClient, k luascripts.SlotKeys) error
+		do      func(rdb redis.UniversalClient, k protocol.SlotKeys) error
 		literal bool
 	}
-	store := func(k luascripts.SlotKeys) string { return k.Store }
-	prepare := func(k luascripts.SlotKeys) string { return k.Prepare }
-	retry := func(k luascripts.SlotKeys) string { return k.Retry }
-	dead := func(k luascripts.SlotKeys) string { return k.Dead }
-	meta := func(k luascripts.SlotKeys) string { return k.Meta }
-	why := func(k luascripts.SlotKeys) string { return k.Why }
-	type wrong = func(redis.UniversalClient, luascripts.SlotKeys) error
-	add := func(key func(luascripts.SlotKeys) string, score float64) wrong {
-		return func(rdb redis.UniversalClient, k luascripts.SlotKeys) error {
+	store := func(k protocol.SlotKeys) string { return k.Store }
+	prepare := func(k protocol.SlotKeys) string { return k.Prepare }
+	retry := func(k protocol.SlotKeys) string { return k.Retry }
+	dead := func(k protocol.SlotKeys) string { return k.Dead }
+	meta := func(k protocol.SlotKeys) string { return k.Meta }
+	why := func(k protocol.SlotKeys) string { return k.Why }
+	type wrong = func(redis.UniversalClient, protocol.SlotKeys) error
+	add := func(key func(protocol.SlotKeys) string, score float64) wrong {
+		return func(rdb redis.UniversalClient, k protocol.SlotKeys) error {
 			return rdb.ZAdd(ctx, key(k), redis.Z{Member: x, Score: score}).Err()
 		}
 	}
-	set := func(key func(luascripts.SlotKeys) string, field, value string) wrong {
-		return func(rdb redis.UniversalClient, k luascripts.SlotKeys) error {
+	set := func(key func(protocol.SlotKeys) string, field, value string) wrong {
+		return func(rdb redis.UniversalClient, k protocol.SlotKeys) error {
 			return rdb.HSet(ctx, key(k), field, value).Err()
 		}
 	}
 	all := func(do ...wrong) wrong {
-		return func(rdb redis.UniversalClient, k luascripts.SlotKeys) error {
+		return func(rdb redis.UniversalClient, k protocol.SlotKeys) error {
 			for _, do := range do {
 				if err := do(rdb, k); err != nil {
 					return err
@@ -58,8 +58,8 @@ func TestVerifyFindsEachDamage(t *testing.T) {
 			return nil
 		}
 	}
-	drop := func(key func(luascripts.SlotKeys) string, value bool) wrong {
-		return func(rdb redis.UniversalClient, k luascripts.SlotKeys) error {
+	drop := func(key func(protocol.SlotKeys) string, value bool) wrong {
+		return func(rdb redis.UniversalClient, k protocol.SlotKeys) error {
 			if rdb.Del(ctx, key(k)); value {
 				return rdb.Set(ctx, key(k), "x", 0).Err()
 			}
@@ -83,10 +83,10 @@ func TestVerifyFindsEachDamage(t *testing.T) {
 		{"MARK", prepare, x, all(drop(prepare, false), add(prepare, ms+17)), false},
 		{"MARK", prepare, x, all(drop(prepare, false), add(prepare, 16)), false},
 		{"BATCH", prepare, x, add(prepare, ms+1000+16), false}, // of another second
-		{"BATCH", prepare, x, all(drop(prepare, false), add(prepare, ms+15), func(rdb redis.UniversalClient, k luascripts.SlotKeys) error {
+		{"BATCH", prepare, x, all(drop(prepare, false), add(prepare, ms+15), func(rdb redis.UniversalClient, k protocol.SlotKeys) error {
 			return rdb.ZAdd(ctx, k.Prepare, redis.Z{Member: "beside it", Score: ms + 15}).Err()
 		}), false},
-		{"BATCH", prepare, "", func(rdb redis.UniversalClient, k luascripts.SlotKeys) error {
+		{"BATCH", prepare, "", func(rdb redis.UniversalClient, k protocol.SlotKeys) error {
 			for n := range 256 {
 				if err := rdb.ZAdd(ctx, k.Prepare, redis.Z{Member: fmt.Sprint("one of many ", n), Score: ms + 16}).Err(); err != nil {
 					return err
@@ -94,10 +94,10 @@ func TestVerifyFindsEachDamage(t *testing.T) {
 			}
 			return nil
 		}, false},
-		{"HELD", prepare, "", func(rdb redis.UniversalClient, k luascripts.SlotKeys) error {
+		{"HELD", prepare, "", func(rdb redis.UniversalClient, k protocol.SlotKeys) error {
 			return rdb.HDel(ctx, k.Meta, "holder").Err()
 		}, false},
-		{"HELD", prepare, "", func(rdb redis.UniversalClient, k luascripts.SlotKeys) error {
+		{"HELD", prepare, "", func(rdb redis.UniversalClient, k protocol.SlotKeys) error {
 			return rdb.HDel(ctx, k.Meta, "batch").Err()
 		}, false},
 		{"RETRY", retry, x, all(add(retry, ms*100+19), explained), false},
@@ -105,7 +105,7 @@ func TestVerifyFindsEachDamage(t *testing.T) {
 		{"RETRY", retry, x, all(add(retry, ms*100), explained), false},
 		{"RETRY", retry, x, all(add(retry, 12), explained), false},
 		{"FAILED", retry, x, add(retry, ms*100+12), false},
-		{"ONCE", retry, "in flight", func(rdb redis.UniversalClient, k luascripts.SlotKeys) error {
+		{"ONCE", retry, "in flight", func(rdb redis.UniversalClient, k protocol.SlotKeys) error {
 			return rdb.ZAdd(ctx, k.Retry, redis.Z{Member: "in flight", Score: ms*100 + 17}).Err()
 		}, false},
 		{"DEAD", dead, x, all(add(dead, ms*1000), explained), false},
@@ -113,7 +113,7 @@ func TestVerifyFindsEachDamage(t *testing.T) {
 		{"DEATH", dead, x, add(dead, ms), false},
 		{"WHY", why, x, all(add(dead, ms), set(why, x, "no entry")), false},
 		{"ORPHAN", why, x, explained, false},
-		{"FLAG", meta, x, all(add(retry, ms*100+12), explained, func(rdb redis.UniversalClient, k luascripts.SlotKeys) error {
+		{"FLAG", meta, x, all(add(retry, ms*100+12), explained, func(rdb redis.UniversalClient, k protocol.SlotKeys) error {
 			// Then that of every failed one that lives is found, so there shall be no other.
 			return rdb.HDel(ctx, k.Meta, "why").Err()
 		}), false},
@@ -131,7 +131,7 @@ func TestVerifyFindsEachDamage(t *testing.T) {
 			topic := define(t, rdb, message.Topic{
 				Name: fmt.Sprintf("damage %d", n), Kind: message.KindPriority, Slots: 4, Literal: d.literal,
 			})
-			k := luascripts.KeysOf(topic.Name, 2)
+			k := protocol.KeysOf(topic.Name, 2)
 			sound(t, rdb, k, d.rule != "FLAG")
 			must.Do(t, d.do(rdb, k))
 			found, err := i.Verify(ctx, []string{topic.Name}, nil)
@@ -161,7 +161,7 @@ func TestVerifyFindsEachDamage(t *testing.T) {
 }
 
 // sound fills a slot of a priority topic with what is sound: more than a page of each.
-func sound(t testing.TB, rdb redis.UniversalClient, k luascripts.SlotKeys, failed bool) {
+func sound(t testing.TB, rdb redis.UniversalClient, k protocol.SlotKeys, failed bool) {
 	t.Helper()
 	const n, ms = 3*auditPage + 7, 1767225600000
 	pipe := rdb.Pipeline()
@@ -186,7 +186,7 @@ func sound(t testing.TB, rdb redis.UniversalClient, k luascripts.SlotKeys, faile
 func TestVerifyDefinitions(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, _ *Inspector) {
 		i := newInspector(t, rdb, Config{Namespace: "ns"})
-		key := luascripts.DefinitionKey
+		key := protocol.DefinitionKey
 		sound := func(name string) string {
 			return define(t, rdb, message.Topic{Name: "ns:" + name, Kind: message.KindFixedTime, Slots: 2}).Name
 		}
@@ -207,12 +207,12 @@ func TestVerifyDefinitions(t *testing.T) {
 		damage("layout", "DEFINITION", key(layout), `layout "3"`, rdb.HSet(ctx, key(layout), "layout", 3).Err())
 		damage("literal", "DEFINITION", key(literal), `literal "x"`, rdb.HSet(ctx, key(literal), "literal", "x").Err())
 		damage("sharing", "DEFINITION", key(sharing), `sharing "etcd"`, rdb.HSet(ctx, key(sharing), "sharing", "etcd").Err())
-		damage("workers", "TYPES", luascripts.WorkersKey(workers), "list", rdb.LPush(ctx, luascripts.WorkersKey(workers), "x").Err())
+		damage("workers", "TYPES", protocol.WorkersKey(workers), "list", rdb.LPush(ctx, protocol.WorkersKey(workers), "x").Err())
 		sound("sound")
 		define(t, rdb, message.Topic{Name: "another:kind", Kind: message.KindFixedTime})
 		rdb.HSet(ctx, key("another:kind"), "kind", "fifo") // in another namespace
 		sound("slot")
-		put(t, rdb, luascripts.StoreKey("ns:slot", 1), "x", 3)
+		put(t, rdb, protocol.StoreKey("ns:slot", 1), "x", 3)
 
 		seen := map[string]int{}
 		found, err := i.Verify(ctx, nil, func(topic string, slot, of int) {
@@ -225,7 +225,7 @@ func TestVerifyDefinitions(t *testing.T) {
 		if !maps.Equal(seen, map[string]int{"sound": 2, "slot": 2, "workers": 2}) {
 			t.Errorf("told of %v", seen)
 		}
-		want["slot"] = Violation{Topic: "slot", Slot: 1, Rule: "STORE", Key: luascripts.StoreKey("ns:slot", 1), Content: "x", Detail: "3"}
+		want["slot"] = Violation{Topic: "slot", Slot: 1, Rule: "STORE", Key: protocol.StoreKey("ns:slot", 1), Content: "x", Detail: "3"}
 		for _, f := range found {
 			w, expected := want[f.Topic]
 			if !expected || !strings.Contains(f.Detail, w.Detail) {
@@ -241,19 +241,19 @@ func TestVerifyDefinitions(t *testing.T) {
 		}
 
 		// Not listed; it is named, and otherwise nobody knows of it.
-		must.Do(t, rdb.SRem(ctx, luascripts.TopicsKey, "ns:sound").Err())
+		must.Do(t, rdb.SRem(ctx, protocol.TopicsKey, "ns:sound").Err())
 		found, err = i.Verify(ctx, []string{"sound"}, nil)
-		if err != nil || len(found) != 1 || found[0].Rule != "LISTED" || found[0].Key != luascripts.TopicsKey || found[0].Topic != "sound" {
+		if err != nil || len(found) != 1 || found[0].Rule != "LISTED" || found[0].Key != protocol.TopicsKey || found[0].Topic != "sound" {
 			t.Errorf("found %+v, %v", found, err)
 		}
 		_, err = i.Verify(ctx, []string{"slot", "nosuch"}, nil)
 		wantError(t, err, ErrUnknownTopic, "nosuch", "verify")
 
-		rdb.Del(ctx, luascripts.TopicsKey)
-		must.Do(t, rdb.Set(ctx, luascripts.TopicsKey, "x", 0).Err())
+		rdb.Del(ctx, protocol.TopicsKey)
+		must.Do(t, rdb.Set(ctx, protocol.TopicsKey, "x", 0).Err())
 		for _, topics := range [][]string{nil, {"sound"}} {
 			found, err = i.Verify(ctx, topics, nil)
-			if err != nil || len(found) != 1 || found[0].Rule != "LISTED" || found[0].Key != luascripts.TopicsKey || found[0].Topic != "" {
+			if err != nil || len(found) != 1 || found[0].Rule != "LISTED" || found[0].Key != protocol.TopicsKey || found[0].Topic != "" {
 				t.Errorf("found %+v, %v", found, err)
 			}
 		}
@@ -301,8 +301,8 @@ func TestVerifyBeside(t *testing.T) {
 func TestVerifyKnowsEachKey(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		topic := define(t, rdb, topicOf(t, message.KindPriority, 2)).Name
-		for _, key := range slices.Concat(luascripts.OfSlot(topic, 1), luascripts.OfTopic(topic)) {
-			if key == luascripts.DefinitionKey(topic) || key == luascripts.TraceKey(topic, 1) { // see TestVerifyDefinitions; that of another module
+		for _, key := range slices.Concat(protocol.OfSlot(topic, 1), protocol.OfTopic(topic)) {
+			if key == protocol.DefinitionKey(topic) || key == protocol.TraceKey(topic, 1) { // see TestVerifyDefinitions; that of another module
 				continue
 			}
 			must.Do(t, rdb.Set(ctx, key, "x", 0).Err())

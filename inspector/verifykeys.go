@@ -6,8 +6,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/limits"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
 )
 
 // sideKeys are the keys that a slot may have besides those of its turns and plans.
@@ -18,9 +18,9 @@ var sideKeys = []struct {
 }{
 	// Entries stay here when their message is gone, and say nothing then. So no rule says to which
 	// message an entry belongs.
-	{luascripts.FirstKey, "zset", "FIRST"},
-	{luascripts.SeenKey, "zset", "SEEN"},
-	{luascripts.NoteKey, "hash", ""},
+	{protocol.FirstKey, "zset", "FIRST"},
+	{protocol.SeenKey, "zset", "SEEN"},
+	{protocol.NoteKey, "hash", ""},
 }
 
 // oddMost is how many entries of one such set are reported that are too early, and how many that are

@@ -6,7 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
 )
 
 // notesPage is about how many notes are read at once. It is small: nobody knows how long their
@@ -19,14 +19,14 @@ func (v *verification) notes(ctx context.Context, t Topic, slot int) error {
 	if !t.Notes {
 		return nil
 	}
-	key := luascripts.NoteKey(v.i.qualified(t.Name), slot)
+	key := protocol.NoteKey(v.i.qualified(t.Name), slot)
 	all := v.i.rdb.HScan(ctx, key, 0, "", notesPage).Iterator()
 	for all.Next(ctx) {
 		content := all.Val()
 		if !all.Next(ctx) {
 			break
 		}
-		if n, ok := luascripts.ParseNote(all.Val()); !ok || n.Sends < 1 {
+		if n, ok := protocol.ParseNote(all.Val()); !ok || n.Sends < 1 {
 			v.add(Violation{Topic: t.Name, Slot: slot, Rule: "NOTE", Key: key, Content: content, Detail: fmt.Sprintf("it is %.80q", all.Val())})
 		}
 	}

@@ -11,18 +11,18 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/hash"
-	"github.com/slotmq/go-rmq/internal/limits"
-	"github.com/slotmq/go-rmq/internal/plan"
-	"github.com/slotmq/go-rmq/internal/wait"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/hash"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
+	"github.com/slotmq/go-rmq/internal/servers/wait"
+	"github.com/slotmq/go-rmq/internal/upkeep/plan"
 	"github.com/slotmq/go-rmq/message"
 )
 
 // plans looks at the plans of a slot: rule PLAN. It notes whether there are any.
 func (v *verification) plans(ctx context.Context, t Topic, slot int) error {
 	name := v.i.qualified(t.Name)
-	p := planCheck{v: v, t: t, slot: slot, plan: luascripts.PlanKey(name, slot), rule: luascripts.RuleKey(name, slot)}
+	p := planCheck{v: v, t: t, slot: slot, plan: protocol.PlanKey(name, slot), rule: protocol.RuleKey(name, slot)}
 	times, err := p.times(ctx)
 	if err := p.read(p.plan, "zset", err); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (v *verification) plans(ctx context.Context, t Topic, slot int) error {
 // noted looks whether the topic's set of slots that may have plans is right: a worker does not look
 // at a slot that is not in it. A slot is put in before its first rule is set.
 func (v *verification) noted(ctx context.Context, t Topic) error {
-	key := luascripts.PlansKey(v.i.qualified(t.Name))
+	key := protocol.PlansKey(v.i.qualified(t.Name))
 	noted := map[int]bool{}
 	all := v.i.rdb.SScan(ctx, key, 0, "", auditPage).Iterator()
 	for all.Next(ctx) {

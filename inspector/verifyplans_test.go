@@ -8,15 +8,15 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/plan"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/upkeep/plan"
 	"github.com/slotmq/go-rmq/message"
 )
 
-func planKeys(topic message.Topic, slot int) luascripts.PlanKeys {
-	return luascripts.PlanKeys{Store: luascripts.StoreKey(topic.Name, slot), Plan: luascripts.PlanKey(topic.Name, slot), Rule: luascripts.RuleKey(topic.Name, slot)}
+func planKeys(topic message.Topic, slot int) protocol.PlanKeys {
+	return protocol.PlanKeys{Store: protocol.StoreKey(topic.Name, slot), Plan: protocol.PlanKey(topic.Name, slot), Rule: protocol.RuleKey(topic.Name, slot)}
 }
 
 // setPlan sets a plan as a program would, whose content belongs to the slot.
@@ -31,8 +31,8 @@ func setPlan(t testing.TB, rdb redis.UniversalClient, topic message.Topic, slot 
 	now := time.Now()
 	next, err := rule.First(now)
 	must.Do(t, err)
-	must.Do(t, rdb.SAdd(ctx, luascripts.PlansKey(topic.Name), slot).Err())
-	_, err = luascripts.New(rdb).SetPlan(ctx, planKeys(topic, slot), name, rule.Text(), fmt.Sprint(now.UnixMilli()), next.UnixMilli(), luascripts.PlanStand{})
+	must.Do(t, rdb.SAdd(ctx, protocol.PlansKey(topic.Name), slot).Err())
+	_, err = protocol.New(rdb).SetPlan(ctx, planKeys(topic, slot), name, rule.Text(), fmt.Sprint(now.UnixMilli()), next.UnixMilli(), protocol.PlanStand{})
 	must.Do(t, err)
 }
 
@@ -40,7 +40,7 @@ func TestVerifyPlans(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		topic := define(t, rdb, message.Topic{Name: "reports", Kind: message.KindFixedTime, Slots: 4})
 		const slot, name = 2, "hourly"
-		planKey, ruleKey, noted := luascripts.PlanKey("reports", slot), luascripts.RuleKey("reports", slot), luascripts.PlansKey("reports")
+		planKey, ruleKey, noted := protocol.PlanKey("reports", slot), protocol.RuleKey("reports", slot), protocol.PlansKey("reports")
 		sound := func() {
 			must.Do(t, rdb.Del(ctx, planKey).Err())
 			must.Do(t, rdb.Del(ctx, ruleKey).Err())
@@ -130,7 +130,7 @@ func TestVerifyFindsNothingInPlansAtWork(t *testing.T) {
 				}
 			}
 		}()
-		s := luascripts.New(rdb)
+		s := protocol.New(rdb)
 		for range night.Times(300, 3000) {
 			setPlan(t, rdb, topic, 0, "p", message.Recurring{Period: time.Hour})
 			_, err := s.StopPlan(ctx, planKeys(topic, 0), "p", "")

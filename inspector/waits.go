@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/humantime"
-	"github.com/slotmq/go-rmq/luascripts/byhand"
+	"github.com/slotmq/go-rmq/internal/protocol/byhand"
+	"github.com/slotmq/go-rmq/internal/text/humantime"
 )
 
 // waitsFor says what must happen before a message is delivered: nothing if a worker has it. Perhaps it is known what the handler of

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/limits"
-	"github.com/slotmq/go-rmq/luascripts/byhand"
+	"github.com/slotmq/go-rmq/internal/protocol/byhand"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
 )
 
 // A sorted set is read page by page, by rank, while contents come and go. Nothing that stays

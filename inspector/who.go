@@ -9,12 +9,12 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/cluster"
-	"github.com/slotmq/go-rmq/internal/definition"
-	"github.com/slotmq/go-rmq/internal/score"
-	"github.com/slotmq/go-rmq/internal/script"
-	"github.com/slotmq/go-rmq/internal/share"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/definition"
+	"github.com/slotmq/go-rmq/internal/protocol/score"
+	"github.com/slotmq/go-rmq/internal/protocol/script"
+	"github.com/slotmq/go-rmq/internal/servers/cluster"
+	"github.com/slotmq/go-rmq/internal/sharing/share"
 )
 
 // shares is how the slots of one topic are shared out.
@@ -48,7 +48,7 @@ func (i *Inspector) shares(ctx context.Context, t Topic) (shares, error) {
 		}
 		s := shares{workers: len(listed[t.Name]), owners: make([]string, t.Slots)}
 		for id := range takers[t.Name] {
-			name, _ := luascripts.TakerName(id)
+			name, _ := protocol.TakerName(id)
 			s.takers = append(s.takers, name)
 		}
 		slices.Sort(s.takers)
@@ -85,7 +85,7 @@ func (i *Inspector) shares(ctx context.Context, t Topic) (shares, error) {
 // HolderName is who holds a batch, as people read it: of one who takes batches by package poll the name
 // of the process, and that it is one.
 func HolderName(id string) string {
-	if name, taker := luascripts.TakerName(id); taker {
+	if name, taker := protocol.TakerName(id); taker {
 		return name + " (taker)"
 	}
 	return id
@@ -95,12 +95,12 @@ func HolderName(id string) string {
 // each counts, by the clock of the server that has the list. Topics that a [PartialError]
 // names have none.
 func (i *Inspector) members(ctx context.Context, topics []Topic) (map[string]map[string]time.Time, error) {
-	return i.listed(ctx, topics, "workers", luascripts.WorkersKey)
+	return i.listed(ctx, topics, "workers", protocol.WorkersKey)
 }
 
 // takers are the processes that take from topics, like members.
 func (i *Inspector) takers(ctx context.Context, topics []Topic) (map[string]map[string]time.Time, error) {
-	return i.listed(ctx, topics, "takers", luascripts.TakersKey)
+	return i.listed(ctx, topics, "takers", protocol.TakersKey)
 }
 
 // listed are those in the lists of topics that still count.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/definition"
-	"github.com/slotmq/go-rmq/internal/share"
+	"github.com/slotmq/go-rmq/internal/protocol/definition"
+	"github.com/slotmq/go-rmq/internal/sharing/share"
 )
 
 // Worker is one that shares the slots of topics with others.

@@ -11,10 +11,10 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -47,9 +47,9 @@ func TestWorkersByRedis(t *testing.T) {
 		first := work(t, rdb, consumer.Config{Worker: "first", Lease: 10 * time.Minute}, orders, idle)
 		second := work(t, rdb, consumer.Config{Worker: "second", Lease: 10 * time.Minute}, orders, idle)
 		third := work(t, rdb, consumer.Config{Worker: "third", Lease: 10 * time.Minute}, mails, idle)
-		listed := func(topic message.Topic) int64 { return rdb.ZCard(ctx, luascripts.WorkersKey(topic.Name)).Val() }
+		listed := func(topic message.Topic) int64 { return rdb.ZCard(ctx, protocol.WorkersKey(topic.Name)).Val() }
 		await.True(t, "the second one's trial is over", func() bool { return listed(orders) == 2 && listed(mails) == 1 })
-		zadd(t, rdb, luascripts.WorkersKey(orders.Name), "gone", time.Now().Add(-time.Minute).UnixMilli())
+		zadd(t, rdb, protocol.WorkersKey(orders.Name), "gone", time.Now().Add(-time.Minute).UnixMilli())
 
 		workers, err := i.Workers(ctx)
 		must.Do(t, err)
@@ -93,9 +93,9 @@ func TestWorkersByRedis(t *testing.T) {
 func TestManyWorkers(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		topic := define(t, rdb, message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 2048})
-		must.Do(t, rdb.HSet(ctx, luascripts.DefinitionKey(topic.Name), "sharing", "redis").Err())
+		must.Do(t, rdb.HSet(ctx, protocol.DefinitionKey(topic.Name), "sharing", "redis").Err())
 		until := time.Now().Add(time.Hour).UnixMilli()
-		fill(t, rdb, luascripts.WorkersKey(topic.Name), 1200, func(n int) redis.Z {
+		fill(t, rdb, protocol.WorkersKey(topic.Name), 1200, func(n int) redis.Z {
 			return redis.Z{Member: fmt.Sprint("w", n), Score: float64(until)}
 		})
 		workers, err := i.Workers(ctx)
@@ -179,7 +179,7 @@ func TestZooKeeperAway(t *testing.T) {
 	t.Parallel()
 	rdb := servertest.Redis(t).Client(t)
 	topic := define(t, rdb, message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 4})
-	must.Do(t, rdb.HSet(ctx, luascripts.DefinitionKey(topic.Name), "sharing", "zookeeper").Err())
+	must.Do(t, rdb.HSet(ctx, protocol.DefinitionKey(topic.Name), "sharing", "zookeeper").Err())
 	send(t, rdb, topic, message.Priority{Content: "x", Priority: 17})
 	zoo := servertest.ZooKeeper(t)
 	zoo.Kill()
@@ -205,7 +205,7 @@ func TestWorkersThatProbe(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		orders := message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 8}
 		c := work(t, rdb, consumer.Config{Worker: "first"}, orders, idle)
-		scripts, since := luascripts.New(rdb), time.UnixMilli(1_900_000_000_123)
+		scripts, since := protocol.New(rdb), time.UnixMilli(1_900_000_000_123)
 		must.Do(t, scripts.Probing(ctx, orders.Name, c.Worker(), since, time.Minute))
 		must.Do(t, scripts.Probing(ctx, orders.Name, "gone", since, time.Minute))
 		probing := func() map[string]time.Time {
@@ -223,7 +223,7 @@ func TestWorkersThatProbe(t *testing.T) {
 		if got := probing(); got != nil {
 			t.Errorf("%v", got)
 		}
-		if ttl := rdb.PTTL(ctx, luascripts.ProbingKey(orders.Name)).Val(); ttl <= 0 || ttl > time.Minute {
+		if ttl := rdb.PTTL(ctx, protocol.ProbingKey(orders.Name)).Val(); ttl <= 0 || ttl > time.Minute {
 			t.Errorf("forgotten in %v", ttl)
 		}
 	})

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/keeper"
+	"github.com/slotmq/go-rmq/internal/sharing/keeper"
 	"github.com/slotmq/go-rmq/slots"
 )
 

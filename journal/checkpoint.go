@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/wait"
+	"github.com/slotmq/go-rmq/internal/servers/wait"
 )
 
 // checkpointLag is how long what committed stays in the log alone.

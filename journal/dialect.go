@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/wait"
+	"github.com/slotmq/go-rmq/internal/servers/wait"
 )
 
 // Dialect is how a database wants to be spoken to: [SQLite], [PostgreSQL] or [MySQL].

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/slotmq/go-rmq/internal/limits"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/internal/testing/promises"
 )
 

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
 )
 
 // took notes that a turn has taken a batch, and returns it, and the seat that it was taken for. A batch that is told again
 // has its whole time anew.
-func (d *desk) took(x *slot, a luascripts.Answer) (*Held, *seat) {
+func (d *desk) took(x *slot, a protocol.Answer) (*Held, *seat) {
 	r := &receipt{
 		topic: d.topic, slot: x.Index, worker: d.cfg.Worker, batch: x.batch, fence: a.Fence, attempt: a.Attempt, ttr: x.Turn.Lease,
 	}
@@ -47,7 +47,7 @@ func (d *desk) deliver(h *Held, s *seat) {
 }
 
 // held is what the taker gets.
-func (d *desk) held(r *receipt, a *luascripts.Answer, until time.Time) *Held {
+func (d *desk) held(r *receipt, a *protocol.Answer, until time.Time) *Held {
 	h := &Held{Topic: d.topic, Slot: r.slot, Fence: r.fence, Attempt: r.attempt, Until: until}
 	why, failed := a.Failure()
 	h.LastError = why.Reason

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -22,7 +22,7 @@ func TestDeskClosesWhenNobodyTakes(t *testing.T) {
 	s := newShop(t, message.Topic{Kind: message.KindPriority, Slots: 4, Notes: true})
 	p := s.poller(Config{})
 	p.idleAfter = time.Millisecond
-	listed := func() int64 { return s.rdb.ZCard(ctx, luascripts.TakersKey("orders")).Val() }
+	listed := func() int64 { return s.rdb.ZCard(ctx, protocol.TakersKey("orders")).Val() }
 	for i := range 5 {
 		content := fmt.Sprint("m", i)
 		s.sends(content)

@@ -6,16 +6,16 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/away"
 	"github.com/slotmq/go-rmq/internal/lifetime"
-	"github.com/slotmq/go-rmq/internal/lookout"
-	"github.com/slotmq/go-rmq/internal/planner"
-	"github.com/slotmq/go-rmq/internal/policies"
-	"github.com/slotmq/go-rmq/internal/schedule"
-	"github.com/slotmq/go-rmq/internal/sweeper"
-	"github.com/slotmq/go-rmq/internal/wakeups"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/servers/away"
+	"github.com/slotmq/go-rmq/internal/servers/wakeups"
+	"github.com/slotmq/go-rmq/internal/upkeep/lookout"
+	"github.com/slotmq/go-rmq/internal/upkeep/planner"
+	"github.com/slotmq/go-rmq/internal/upkeep/policies"
+	"github.com/slotmq/go-rmq/internal/upkeep/sweeper"
 	"github.com/slotmq/go-rmq/internal/worker"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/worker/schedule"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -52,7 +52,7 @@ type desk struct {
 	idle    *time.Timer
 	ending  bool
 	given   bool // Close waits no longer
-	limit   luascripts.Policy
+	limit   protocol.Policy
 	others  int               // processes that take from the topic, this one included
 	out     map[int]time.Time // batches that are out: the slot, and until when
 	recount *time.Timer       // when the next of these is over; nil: none was
@@ -89,7 +89,7 @@ func (d *desk) build() {
 	}
 	d.policies = policies.New(policies.Config{
 		Life: d.life, Redis: cfg.Redis, Scripts: d.scripts, Topics: []string{d.qualified}, Period: refresh, Log: d.log, Away: d.away,
-		Changed: func(_ int, p luascripts.Policy) { d.setLimit(p) },
+		Changed: func(_ int, p protocol.Policy) { d.setLimit(p) },
 	})
 	d.ears = &wakeups.Ears{
 		Life: d.life, Redis: cfg.Redis, Topics: []wakeups.Topic{{Name: d.qualified, Slots: d.topic.Slots}}, Hearer: hearer{d},

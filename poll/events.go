@@ -3,7 +3,7 @@ package poll
 import (
 	"time"
 
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -46,7 +46,7 @@ func scoreOf(m Message) int64 {
 }
 
 // reportEnd reports what became of a batch; or, if why is not empty, that this is not known or did not count.
-func (p *Poller) reportEnd(r *receipt, turn *luascripts.Turn, contents []string, all []*Verdict, why string, took time.Duration) {
+func (p *Poller) reportEnd(r *receipt, turn *protocol.Turn, contents []string, all []*Verdict, why string, took time.Duration) {
 	if p.observers == nil {
 		return
 	}
@@ -59,7 +59,7 @@ func (p *Poller) reportEnd(r *receipt, turn *luascripts.Turn, contents []string,
 			said := turn.Verdicts[next]
 			next++
 			x.What, x.In, x.Reason = ends[v.fate], said.Delay, said.Reason
-			if v.fate == luascripts.Failed && r.attempt > message.MaxRetries {
+			if v.fate == protocol.Failed && r.attempt > message.MaxRetries {
 				x.What, x.In = message.Died, 0
 			}
 		} else if r.items[i].expired {

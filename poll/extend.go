@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
 )
 
 // Extended is what became of a batch that was to be extended.
@@ -23,7 +23,7 @@ type Extended struct {
 // kept is what Redis says of a batch that is extended.
 type kept struct {
 	held  bool
-	asked luascripts.Cancels
+	asked protocol.Cancels
 }
 
 // Extend begins the time to run of a batch anew.
@@ -42,7 +42,7 @@ func (p *Poller) Extend(ctx context.Context, receipt string) (x Extended, err er
 	}
 	defer p.calls.Done()
 	x.Until = time.Now().Add(r.ttr)
-	k := luascripts.KeysOf(p.qualify(r.topic.Name), r.slot)
+	k := protocol.KeysOf(p.qualify(r.topic.Name), r.slot)
 	is, _, err := insist(ctx, p, k.Store, func(ctx context.Context) (is kept, err error) {
 		is.held, is.asked, err = p.scripts.Keep(ctx, k, r.id(), r.fence, true)
 		return is, err

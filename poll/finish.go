@@ -10,10 +10,10 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/consumer"
-	"github.com/slotmq/go-rmq/internal/cluster"
-	"github.com/slotmq/go-rmq/internal/limits"
-	"github.com/slotmq/go-rmq/internal/words"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
+	"github.com/slotmq/go-rmq/internal/servers/cluster"
+	"github.com/slotmq/go-rmq/internal/text/words"
 )
 
 // ErrUncertain is found by errors.Is in the error of a Finish of which nobody knows whether it counted: Redis
@@ -90,30 +90,30 @@ func (p *Poller) finish(ctx context.Context, r *receipt, contents []string, verd
 }
 
 // leaving is the turn that finishes a batch and takes nothing.
-func (p *Poller) leaving(r *receipt) *luascripts.Turn {
-	return &luascripts.Turn{
-		Keys: luascripts.KeysOf(p.qualify(r.topic.Name), r.slot), Priority: !r.topic.Kind.Timed(), Merge: r.topic.Kind.FirstWins(),
+func (p *Poller) leaving(r *receipt) *protocol.Turn {
+	return &protocol.Turn{
+		Keys: protocol.KeysOf(p.qualify(r.topic.Name), r.slot), Priority: !r.topic.Kind.Timed(), Merge: r.topic.Kind.FirstWins(),
 		Worker: r.id(), Fence: r.fence, Lease: r.ttr,
 	}
 }
 
 // repeat takes a turn until it is answered, unchanged. Repeated reports whether it may have been executed before that answer.
-func (p *Poller) repeat(ctx context.Context, turn *luascripts.Turn) (a luascripts.Answer, repeated bool, err error) {
-	return insist(ctx, p, turn.Keys.Store, func(ctx context.Context) (luascripts.Answer, error) {
+func (p *Poller) repeat(ctx context.Context, turn *protocol.Turn) (a protocol.Answer, repeated bool, err error) {
+	return insist(ctx, p, turn.Keys.Store, func(ctx context.Context) (protocol.Answer, error) {
 		cmd := p.scripts.TurnCmd(ctx, turn)
 		p.scripts.Exec(ctx, cmd)
-		return luascripts.TurnAnswer(turn, cmd)
+		return protocol.TurnAnswer(turn, cmd)
 	})
 }
 
 // contents reads those of a batch, in the order of their bytes. It returns none if the batch is not the receipt's any more.
 func (p *Poller) contents(ctx context.Context, r *receipt) ([]string, error) {
-	k := luascripts.KeysOf(p.qualify(r.topic.Name), r.slot)
+	k := protocol.KeysOf(p.qualify(r.topic.Name), r.slot)
 	all, _, err := insist(ctx, p, k.Store, func(ctx context.Context) ([]string, error) { return p.flying(ctx, &k, r) })
 	return all, err
 }
 
-func (p *Poller) flying(ctx context.Context, k *luascripts.SlotKeys, r *receipt) ([]string, error) {
+func (p *Poller) flying(ctx context.Context, k *protocol.SlotKeys, r *receipt) ([]string, error) {
 	node, _, err := cluster.MasterFor(ctx, p.cfg.Redis, k.Meta)
 	if err != nil {
 		return nil, err
@@ -132,14 +132,14 @@ func (p *Poller) flying(ctx context.Context, k *luascripts.SlotKeys, r *receipt)
 }
 
 // verdict is what the turn says of message i.
-func (p *Poller) verdict(r *receipt, i int, content string, v *Verdict) luascripts.Verdict {
-	to := luascripts.Verdict{Content: content, Fate: v.fate, Delay: v.in, Reason: words.Shorten(v.reason, longestReason)}
+func (p *Poller) verdict(r *receipt, i int, content string, v *Verdict) protocol.Verdict {
+	to := protocol.Verdict{Content: content, Fate: v.fate, Delay: v.in, Reason: words.Shorten(v.reason, longestReason)}
 	if score := r.items[i].score; score > 0 && r.topic.Kind.Timed() {
 		to.Due = time.UnixMilli(score)
 	} else {
 		to.Priority = score
 	}
-	if v.fate == luascripts.Failed {
+	if v.fate == protocol.Failed {
 		switch {
 		case r.topic.Literal:
 			to.Delay = 0
@@ -181,7 +181,7 @@ func (p *Poller) freed(r *receipt, fence int64) {
 	p.announcer.Left(p.qualify(r.topic.Name), r.slot)
 }
 
-func (p *Poller) qualify(topic string) string { return luascripts.Qualify(p.cfg.Namespace, topic) }
+func (p *Poller) qualify(topic string) string { return protocol.Qualify(p.cfg.Namespace, topic) }
 
 // finishHeld finishes a batch that nobody has got, until its time to run is over.
 func (p *Poller) finishHeld(h *Held, verdicts []Verdict) {

@@ -3,7 +3,7 @@ package poll
 import (
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/flow"
+	"github.com/slotmq/go-rmq/internal/worker/flow"
 )
 
 // hearer acts on what is published about the topic of a desk.

@@ -8,10 +8,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
 )
@@ -123,7 +123,7 @@ func (s *shop) has(h *Held, content string, attempt int) {
 	}
 }
 
-func (s *shop) keys(slot int) luascripts.SlotKeys { return luascripts.KeysOf(s.topic.Name, slot) }
+func (s *shop) keys(slot int) protocol.SlotKeys { return protocol.KeysOf(s.topic.Name, slot) }
 
 // counts are how many messages wait, are in flight, wait for a retry and are dead, of all slots.
 func (s *shop) counts() (all [4]int64) {

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/cluster"
-	"github.com/slotmq/go-rmq/internal/wait"
+	"github.com/slotmq/go-rmq/internal/servers/cluster"
+	"github.com/slotmq/go-rmq/internal/servers/wait"
 )
 
 // insist asks Redis again and again until it answers, or ctx ends. Unanswered reports whether a question may have been

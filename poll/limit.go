@@ -4,8 +4,8 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/schedule"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/worker/schedule"
 )
 
 // A limit that a person has set to the topic holds for takers, too. Its rate is divided among the processes that take from
@@ -13,7 +13,7 @@ import (
 // their time to run is over.
 
 // setLimit has the desk go by a limit. The zero Policy is none.
-func (d *desk) setLimit(p luascripts.Policy) {
+func (d *desk) setLimit(p protocol.Policy) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.limit = p

@@ -5,8 +5,8 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/cluster"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/servers/cluster"
 )
 
 // A topic with Notes keeps beside each message what is known of its sends. It is read when the message is taken, and
@@ -18,7 +18,7 @@ func (d *desk) readNotes(h *Held) (late map[string]bool, ok bool) {
 	if !d.topic.Notes {
 		return nil, true
 	}
-	key, ctx := luascripts.NoteKey(d.qualified, h.Slot), d.life.Requests
+	key, ctx := protocol.NoteKey(d.qualified, h.Slot), d.life.Requests
 	contents := make([]string, len(h.Messages))
 	for i, m := range h.Messages {
 		contents[i] = m.Content
@@ -39,7 +39,7 @@ func (d *desk) readNotes(h *Held) (late map[string]bool, ok bool) {
 func (d *desk) told(h *Held, notes []any, now time.Time) (late map[string]bool) {
 	for i, x := range notes {
 		text, _ := x.(string)
-		n, read := luascripts.ParseNote(text)
+		n, read := protocol.ParseNote(text)
 		if !read || !n.Tells(h.Fence) {
 			continue
 		}
@@ -65,7 +65,7 @@ func (p *Poller) forgetNotes(r *receipt, contents []string, all []*Verdict) {
 	}
 	var over []string
 	for i, v := range all {
-		if v == nil || v.fate == luascripts.Dead {
+		if v == nil || v.fate == protocol.Dead {
 			over = append(over, contents[i])
 		}
 	}
@@ -73,9 +73,9 @@ func (p *Poller) forgetNotes(r *receipt, contents []string, all []*Verdict) {
 		return
 	}
 	p.life.Go(func() {
-		cmd := p.scripts.ForgetCmd(p.life.Requests, luascripts.KeysOf(p.qualify(r.topic.Name), r.slot), over)
+		cmd := p.scripts.ForgetCmd(p.life.Requests, protocol.KeysOf(p.qualify(r.topic.Name), r.slot), over)
 		p.scripts.Exec(p.life.Requests, cmd)
-		if _, _, err := luascripts.ForgetAnswer(cmd); err != nil { // a sweep finds them
+		if _, _, err := protocol.ForgetAnswer(cmd); err != nil { // a sweep finds them
 			p.log.Debug("notes were not removed", zap.String("topic", r.topic.Name), zap.Int("slot", r.slot), zap.Error(err))
 		}
 	})

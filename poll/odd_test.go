@@ -12,8 +12,8 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
 )
@@ -181,7 +181,7 @@ func TestEachBatchHasAnIDOfItsOwn(t *testing.T) {
 	for range 30 {
 		h := s.take(p, Take{TTR: time.Hour})
 		id := s.rdb.HGet(ctx, s.keys(h.Slot).Meta, "holder").Val()
-		if name, taker := luascripts.TakerName(id); name != "gateway-1" || !taker || slices.Contains(ids, id) {
+		if name, taker := protocol.TakerName(id); name != "gateway-1" || !taker || slices.Contains(ids, id) {
 			t.Errorf("%s after %q", id, ids)
 		}
 		if lease := s.rdb.HGet(ctx, s.keys(h.Slot).Meta, "lease").Val(); lease != "3600000" {

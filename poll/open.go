@@ -9,10 +9,10 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/definition"
-	"github.com/slotmq/go-rmq/internal/rights"
-	"github.com/slotmq/go-rmq/internal/silence"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/definition"
+	"github.com/slotmq/go-rmq/internal/servers/rights"
+	"github.com/slotmq/go-rmq/internal/servers/silence"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -42,7 +42,7 @@ func (d *desk) begin() error {
 	if err := (message.Topic{Name: d.name, Kind: message.KindPriority}).Validate(); err != nil { // the name; the kind is not known yet
 		return err
 	}
-	d.qualified = luascripts.Qualify(d.cfg.Namespace, d.name)
+	d.qualified = protocol.Qualify(d.cfg.Namespace, d.name)
 	if err := d.allowed(ctx, false); err != nil { // before anything is asked that may be refused
 		return err
 	}
@@ -98,7 +98,7 @@ func (d *desk) define(ctx context.Context) error {
 	if !known {
 		return fmt.Errorf("its kind in Redis is %.40q, which this program does not know", held.Kind)
 	}
-	t := message.Topic{Name: d.name, Kind: kind, Slots: held.Slots, Literal: held.Literal, Notes: held.Layout == luascripts.LayoutOf(true)}
+	t := message.Topic{Name: d.name, Kind: kind, Slots: held.Slots, Literal: held.Literal, Notes: held.Layout == protocol.LayoutOf(true)}
 	d.topic, err = definition.Agree(ctx, d.scripts, d.qualified, t, definition.Sharing{Way: definition.SharingRedis})
 	if errors.Is(err, message.ErrTopicConflict) {
 		if held, again := d.scripts.Defined(ctx, d.qualified); again == nil && held != nil && held.Sharing == definition.SharingZooKeeper {
@@ -117,7 +117,7 @@ func (d *desk) firstLook(ctx context.Context) error {
 		pipe := d.cfg.Redis.Pipeline()
 		var exist []*redis.IntCmd
 		for i := from; i < min(from+slotsAtOnce, d.topic.Slots); i++ {
-			k := luascripts.KeysOf(d.qualified, i)
+			k := protocol.KeysOf(d.qualified, i)
 			exist = append(exist, pipe.Exists(ctx, k.Store, k.Retry, k.Prepare))
 		}
 		_, err := pipe.Exec(ctx)

@@ -9,8 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -32,8 +32,8 @@ func TestWhatIsGivenBackKeepsItsPlace(t *testing.T) {
 				}
 				must.Do(t, s.rdb.ZAdd(ctx, s.keys(0).Store, redis.Z{Score: float64(score), Member: content}).Err())
 			}
-			must.Do(t, s.rdb.HSet(ctx, luascripts.DefinitionKey("orders"), "kind", kind.String(), "slots", 1, "literal", 0, "layout", 1).Err())
-			must.Do(t, s.rdb.SAdd(ctx, luascripts.TopicsKey, "orders").Err())
+			must.Do(t, s.rdb.HSet(ctx, protocol.DefinitionKey("orders"), "kind", kind.String(), "slots", 1, "literal", 0, "layout", 1).Err())
+			must.Do(t, s.rdb.SAdd(ctx, protocol.TopicsKey, "orders").Err())
 			scores := func() (all []redis.Z) {
 				all, err := s.rdb.ZRangeWithScores(ctx, s.keys(0).Store, 0, -1).Result()
 				must.Do(t, err)
@@ -125,12 +125,12 @@ func (s *shop) ends(h *Held) {
 	s.Helper()
 	k := s.keys(h.Slot)
 	must.Do(s, s.rdb.HSet(ctx, k.Meta, "until", 1).Err())
-	turn := &luascripts.Turn{Keys: k, Priority: !s.topic.Kind.Timed(), Merge: s.topic.Kind.FirstWins(), Worker: fmt.Sprint("another", h.Fence), Lease: time.Minute}
-	scripts := luascripts.New(s.rdb)
+	turn := &protocol.Turn{Keys: k, Priority: !s.topic.Kind.Timed(), Merge: s.topic.Kind.FirstWins(), Worker: fmt.Sprint("another", h.Fence), Lease: time.Minute}
+	scripts := protocol.New(s.rdb)
 	for range 2 { // which takes it over, and leaves
 		cmd := scripts.TurnCmd(ctx, turn)
 		scripts.Exec(ctx, cmd)
-		a, err := luascripts.TurnAnswer(turn, cmd)
+		a, err := protocol.TurnAnswer(turn, cmd)
 		must.Do(s, err)
 		turn.Fence = a.Fence
 	}

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -105,10 +105,10 @@ func TestPlansAreSentWhileSomebodyTakes(t *testing.T) {
 	waiting := s.waits(p, Take{Wait: await.Patience})
 	now, err := s.rdb.Time(ctx).Result()
 	must.Do(t, err)
-	must.Do(t, s.rdb.SAdd(ctx, luascripts.PlansKey("orders"), 3).Err())
-	_, err = luascripts.New(s.rdb).SetPlan(ctx, luascripts.KeysOf("orders", 3).Plans(false), "p", `{"content":"tick","period":100}`, "1", now.UnixMilli()+100, luascripts.PlanStand{})
+	must.Do(t, s.rdb.SAdd(ctx, protocol.PlansKey("orders"), 3).Err())
+	_, err = protocol.New(s.rdb).SetPlan(ctx, protocol.KeysOf("orders", 3).Plans(false), "p", `{"content":"tick","period":100}`, "1", now.UnixMilli()+100, protocol.PlanStand{})
 	must.Do(t, err)
-	must.Do(t, s.rdb.Publish(ctx, luascripts.WakeChannel("orders"), luascripts.AppendPlan(nil, 3)).Err())
+	must.Do(t, s.rdb.Publish(ctx, protocol.WakeChannel("orders"), protocol.AppendPlan(nil, 3)).Err())
 	h := <-waiting
 	for range 4 {
 		s.has(h, "tick", 1)

@@ -11,21 +11,21 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/away"
 	"github.com/slotmq/go-rmq/internal/lifetime"
 	"github.com/slotmq/go-rmq/internal/logs"
 	"github.com/slotmq/go-rmq/internal/observers"
-	"github.com/slotmq/go-rmq/internal/rights"
-	"github.com/slotmq/go-rmq/internal/wait"
-	"github.com/slotmq/go-rmq/internal/wakeups"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/servers/away"
+	"github.com/slotmq/go-rmq/internal/servers/rights"
+	"github.com/slotmq/go-rmq/internal/servers/wait"
+	"github.com/slotmq/go-rmq/internal/servers/wakeups"
 	"github.com/slotmq/go-rmq/message"
 )
 
 // Poller takes batches of messages for callers, and finishes them. Any number of goroutines may use it.
 type Poller struct {
 	cfg       Config
-	scripts   *luascripts.Scripts
+	scripts   *protocol.Scripts
 	observers *observers.Observers // nil: nobody watches
 	log       *zap.Logger
 	life      *lifetime.Lifetime // of what belongs to no desk
@@ -52,8 +52,8 @@ func New(cfg Config) (*Poller, error) {
 	}
 	log := away.Share(logs.Choose(cfg.Logger, cfg.Slog)) // its desks'
 	p := &Poller{
-		cfg: cfg, scripts: luascripts.New(cfg.Redis), observers: observers.New(watching, log), log: log.With(zap.String("taker", cfg.Worker)),
-		life: lifetime.New(), id: luascripts.TakerID(cfg.Worker, newBits()), idleAfter: idleDesk, desks: map[string]*desk{},
+		cfg: cfg, scripts: protocol.New(cfg.Redis), observers: observers.New(watching, log), log: log.With(zap.String("taker", cfg.Worker)),
+		life: lifetime.New(), id: protocol.TakerID(cfg.Worker, newBits()), idleAfter: idleDesk, desks: map[string]*desk{},
 	}
 	p.away = p.watch(p.life)
 	p.announcer = &wakeups.Announcer{Life: p.life, Redis: cfg.Redis, Log: p.log}

@@ -9,8 +9,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/limits"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -24,7 +24,7 @@ type receipt struct {
 	topic   message.Topic // its name without the namespace
 	slot    int
 	worker  string // name of the process that took the batch
-	batch   luascripts.TakerBits
+	batch   protocol.TakerBits
 	fence   int64
 	attempt int
 	ttr     time.Duration
@@ -38,12 +38,12 @@ type item struct {
 }
 
 // id is the holder of the batch, as Redis knows it. It is never used for another one.
-func (r *receipt) id() string { return luascripts.TakerID(r.worker, r.batch) }
+func (r *receipt) id() string { return protocol.TakerID(r.worker, r.batch) }
 
 const (
 	receiptVersion = 1
 	checkBytes     = 4
-	bitsSize       = len(luascripts.TakerBits{})
+	bitsSize       = len(protocol.TakerBits{})
 	longestName    = 500 // no topic and no worker has a longer name
 )
 
@@ -97,7 +97,7 @@ func parseReceipt(text string) (*receipt, error) {
 		return nil, ErrReceipt
 	}
 	in := reader{rest: body[1:]}
-	r := &receipt{batch: luascripts.TakerBits(in.bytes(bitsSize))}
+	r := &receipt{batch: protocol.TakerBits(in.bytes(bitsSize))}
 	r.topic.Kind, r.topic.Slots = message.Kind(in.number(math.MaxUint8)), int(in.number(limits.Slots))
 	flags := in.number(literal | notes)
 	r.topic.Literal, r.topic.Notes = flags&literal > 0, flags&notes > 0
@@ -106,7 +106,7 @@ func parseReceipt(text string) (*receipt, error) {
 	r.ttr = time.Duration(in.number(uint64(LongestTTR.Milliseconds()))) * time.Millisecond
 	r.topic.Name = string(in.bytes(int(in.number(longestName))))
 	r.worker = string(in.bytes(int(in.number(longestName))))
-	r.items = make([]item, in.number(luascripts.MaxBatch))
+	r.items = make([]item, in.number(protocol.MaxBatch))
 	for i := range r.items {
 		n := in.number(1 << 54)
 		r.items[i] = item{int64(n >> 1), n&1 > 0}

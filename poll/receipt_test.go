@@ -11,9 +11,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -64,7 +64,7 @@ func TestContentsOfAnotherBatch(t *testing.T) {
 	t.Parallel()
 	ctx, rdb := context.Background(), servertest.Redis(t).Client(t)
 	p, r := &Poller{cfg: Config{Redis: rdb}}, aReceipt()
-	k := luascripts.KeysOf("shop:orders", r.slot)
+	k := protocol.KeysOf("shop:orders", r.slot)
 	for i := range r.items {
 		must.Do(t, rdb.ZAdd(ctx, k.Prepare, redis.Z{Score: 1, Member: fmt.Sprint("m", i)}).Err())
 	}

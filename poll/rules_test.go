@@ -10,10 +10,10 @@ import (
 
 	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -56,7 +56,7 @@ func TestNotesAndTimeToLive(t *testing.T) {
 				t.Errorf("left: %v", left)
 			}
 			await.True(t, "the notes are forgotten", func() bool {
-				n, err := s.rdb.Exists(ctx, luascripts.NoteKey("orders", 0)).Result()
+				n, err := s.rdb.Exists(ctx, protocol.NoteKey("orders", 0)).Result()
 				must.Do(t, err)
 				return n == 0
 			})
@@ -80,7 +80,7 @@ func TestNoteOfALaterCopy(t *testing.T) {
 		}
 		after(t, s, time.Millisecond)
 	})
-	key := luascripts.NoteKey("orders", 0)
+	key := protocol.NoteKey("orders", 0)
 	look, asked := fmt.Appendf(nil, "\r\nhmget\r\n$%d\r\n%s\r\n", len(key), key), false
 	proxy.OnRequest(func(b []byte) bool {
 		if bytes.Contains(b, look) && s.counts()[1] == 1 { // in flight, as sweeps look as well
@@ -117,7 +117,7 @@ func TestCancelled(t *testing.T) {
 	p := s.poller(Config{})
 	s.sends("a", "b", "c")
 	h := s.take(p, Take{Most: 3})
-	removed, flying, err := luascripts.New(s.rdb).Cancel(ctx, s.keys(0), false, "b")
+	removed, flying, err := protocol.New(s.rdb).Cancel(ctx, s.keys(0), false, "b")
 	if err != nil || removed || !flying {
 		t.Fatalf("%v, %v, %v", removed, flying, err)
 	}

@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -43,7 +43,7 @@ func TestZooKeeperTopicsAreRefused(t *testing.T) {
 	ours.sends("x")
 	p = ours.poller(Config{})
 	ours.finish(p, ours.take(p, Take{}), true)
-	if how := rdb.HGet(ctx, luascripts.DefinitionKey("ours"), "sharing").Val(); how != "redis" {
+	if how := rdb.HGet(ctx, protocol.DefinitionKey("ours"), "sharing").Val(); how != "redis" {
 		t.Errorf("sharing %q", how)
 	}
 	if err := listens(t, ours, byZooKeeper); !errors.Is(err, message.ErrTopicConflict) {
@@ -52,7 +52,7 @@ func TestZooKeeperTopicsAreRefused(t *testing.T) {
 	must.Do(t, listens(t, ours, consumer.Config{}))
 	// What it shares by is compared at each opening.
 	must.Do(t, p.Close(await.Context(t)))
-	must.Do(t, rdb.HSet(ctx, luascripts.DefinitionKey("ours"), "sharing", "zookeeper", "tree", "1").Err())
+	must.Do(t, rdb.HSet(ctx, protocol.DefinitionKey("ours"), "sharing", "zookeeper", "tree", "1").Err())
 	if _, err := ours.poller(Config{}).Take(ctx, []string{"ours"}, Take{}); !errors.Is(err, ErrZooKeeper) {
 		t.Error(err)
 	}

@@ -6,21 +6,21 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/worker"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/worker/schedule"
 )
 
 // slot is one slot of a topic at its desk. Who has it in hand may use its fields: see package schedule.
 type slot struct {
 	worker.Slot
 	desk  *desk
-	batch luascripts.TakerBits // under which the slot takes its next batch; then that gets another one
-	seat  *seat                // for whom it is; nil: that one has gone
-	leave bool                 // an earlier turn may still come to Redis, and must not take anything
-	rest  time.Time            // until when the slot sleeps then
-	busy  time.Duration        // before another look at it, while somebody else has it
-	stuck bool                 // its turn had no answer, more than once
+	batch protocol.TakerBits // under which the slot takes its next batch; then that gets another one
+	seat  *seat              // for whom it is; nil: that one has gone
+	leave bool               // an earlier turn may still come to Redis, and must not take anything
+	rest  time.Time          // until when the slot sleeps then
+	busy  time.Duration      // before another look at it, while somebody else has it
+	stuck bool               // its turn had no answer, more than once
 
 	left atomic.Int64 // its number since a batch was finished, if this process did that
 }
@@ -38,7 +38,7 @@ func newSlot(d *desk, index int) *schedule.Slot {
 // takeoverDelay is how long messages wait whose batch was taken over from somebody who was silent.
 const takeoverDelay = time.Second
 
-func newBits() (b luascripts.TakerBits) {
+func newBits() (b protocol.TakerBits) {
 	_, _ = rand.Read(b[:]) // never fails
 	return b
 }
@@ -78,7 +78,7 @@ func (x *slot) ask(h schedule.Hand) bool {
 	if left := x.left.Swap(0); left > x.Facts.Fence {
 		x.Facts.Fence = left
 	}
-	x.Turn.Worker, x.Turn.Fence, x.Turn.Count, x.Turn.Random = luascripts.TakerID(x.desk.cfg.Worker, x.batch), x.Facts.Fence, count, mathrand.IntN(1<<30)
+	x.Turn.Worker, x.Turn.Fence, x.Turn.Count, x.Turn.Random = protocol.TakerID(x.desk.cfg.Worker, x.batch), x.Facts.Fence, count, mathrand.IntN(1<<30)
 	x.Facts.Open = true
 	return true
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/checked"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
 )
 
 // Take says what is to be taken, and for how long.
@@ -42,7 +42,7 @@ func (t Take) withDefaults() Take {
 
 func (t Take) validate() error {
 	switch {
-	case t.Most < 1 || t.Most > luascripts.MaxBatch:
+	case t.Most < 1 || t.Most > protocol.MaxBatch:
 		return checked.Invalid("Take.Most", fmt.Sprint(t.Most), "1 to 256, or 0 for 1")
 	case t.TTR < ShortestTTR || t.TTR > LongestTTR:
 		return checked.Invalid("Take.TTR", t.TTR.String(), "from 1s to 12h, or 0 for 1m")

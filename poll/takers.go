@@ -8,8 +8,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/wait"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/servers/wait"
 )
 
 // refresh is how often a desk says that there is one, and counts as one for three times as long.
@@ -18,7 +18,7 @@ const refresh, counted = 30 * time.Second, 90 * time.Second
 // tellOthers notes in Redis that this process takes from the topic, and counts who does. People see
 // it there, and limits are divided by it.
 func (d *desk) tellOthers(ctx context.Context) error {
-	key := luascripts.TakersKey(d.qualified)
+	key := protocol.TakersKey(d.qualified)
 	now, err := d.cfg.Redis.Time(ctx).Result()
 	if err != nil {
 		return err
@@ -39,14 +39,14 @@ func (d *desk) tellOthers(ctx context.Context) error {
 func (d *desk) enlist() {
 	for wait.Sleep(d.life.Background, refresh) {
 		if err := d.tellOthers(d.life.Background); err != nil && d.life.Background.Err() == nil {
-			d.log.Log(d.away.Level(luascripts.TakersKey(d.qualified), err), "it is not noted that this process takes from a topic", zap.String("topic", d.name), zap.Error(err))
+			d.log.Log(d.away.Level(protocol.TakersKey(d.qualified), err), "it is not noted that this process takes from a topic", zap.String("topic", d.name), zap.Error(err))
 		}
 	}
 }
 
 // delist takes this process out.
 func (d *desk) delist(ctx context.Context) {
-	if err := d.cfg.Redis.ZRem(ctx, luascripts.TakersKey(d.qualified), d.id).Err(); err != nil {
+	if err := d.cfg.Redis.ZRem(ctx, protocol.TakersKey(d.qualified), d.id).Err(); err != nil {
 		d.log.Debug("it is not noted that this process takes from a topic no more", zap.String("topic", d.name), zap.Error(err))
 	}
 }

@@ -6,9 +6,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/worker"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/worker/schedule"
 )
 
 // firstBusy, lastBusy: before another look at a slot that somebody has, the waiting doubles between these.
@@ -41,10 +41,10 @@ func (turns) Show([]worker.Answer, time.Time) {}
 func (d turns) Answered(a *worker.Answer) {
 	x := slotIn(a)
 	d.unstick(x)
-	if a.Code != luascripts.Busy {
+	if a.Code != protocol.Busy {
 		d.back(x.Index)
 	}
-	if a.Code == luascripts.Batch || a.Code == luascripts.Busy {
+	if a.Code == protocol.Batch || a.Code == protocol.Busy {
 		x.leave = false // the number has grown since, so earlier turns take nothing
 	}
 }
@@ -88,7 +88,7 @@ func (d turns) Nothing(a *worker.Answer, at time.Time) {
 func (d turns) Left(a *worker.Answer) {
 	x := slotIn(a)
 	x.leave = false
-	if a.Code == luascripts.Busy {
+	if a.Code == protocol.Busy {
 		d.Busy(a)
 		return
 	}

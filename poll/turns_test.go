@@ -3,12 +3,12 @@ package poll
 import (
 	"testing"
 
-	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/worker"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/worker/schedule"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -32,7 +32,7 @@ func TestLookBehindALeave(t *testing.T) {
 		t.Fatal("no turn is needed")
 	}
 	x.leave = true
-	turns{d}.Left(&worker.Answer{Answer: luascripts.Answer{Code: luascripts.Left}, Slot: &x.Slot, Leaving: true})
+	turns{d}.Left(&worker.Answer{Answer: protocol.Answer{Code: protocol.Left}, Slot: &x.Slot, Leaving: true})
 	if got := d.scheduled.Status()[0].State; got != schedule.Ready {
 		t.Errorf("its state is %d, not that of one that is ready", got)
 	}

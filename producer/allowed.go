@@ -2,10 +2,10 @@ package producer
 
 import (
 	"github.com/slotmq/go-rmq/internal/checked"
-	"github.com/slotmq/go-rmq/internal/definition"
-	"github.com/slotmq/go-rmq/internal/rights"
-	"github.com/slotmq/go-rmq/internal/silence"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/definition"
+	"github.com/slotmq/go-rmq/internal/servers/rights"
+	"github.com/slotmq/go-rmq/internal/servers/silence"
 )
 
 // Rights are asked for when they are needed. The rights for Extend and Unique are asked for before the first message
@@ -14,12 +14,12 @@ import (
 
 // fieldsOf are the fields of a message that not every message of its topic has. They need rights of
 // their own.
-func fieldsOf(b *checked.Message) (fields luascripts.SendFields) {
+func fieldsOf(b *checked.Message) (fields protocol.SendFields) {
 	if b.Ceiling > 0 {
-		fields |= luascripts.SendCeiling
+		fields |= protocol.SendCeiling
 	}
 	if b.Unique > 0 {
-		fields |= luascripts.SendUnique
+		fields |= protocol.SendUnique
 	}
 	return fields
 }
@@ -27,22 +27,22 @@ func fieldsOf(b *checked.Message) (fields luascripts.SendFields) {
 // allowed asks, before the first message with some fields, whether the Redis user may send it. So
 // a program that sends none needs no rights for them. An error names all rights that are missing,
 // and the next message asks again.
-func (s *topics) allowed(w *patience, t *topic, fields luascripts.SendFields) error {
-	if luascripts.SendFields(t.may.Load())&fields == fields {
+func (s *topics) allowed(w *patience, t *topic, fields protocol.SendFields) error {
+	if protocol.SendFields(t.may.Load())&fields == fields {
 		return nil
 	}
 	return s.checkRights(t, fields).wait(w)
 }
 
 // checkRights starts one question about fields for all callers that wait.
-func (s *topics) checkRights(t *topic, fields luascripts.SendFields) *check {
+func (s *topics) checkRights(t *topic, fields protocol.SendFields) *check {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if c := t.asking[fields]; c != nil {
 		return c
 	}
 	c := &check{done: make(chan struct{})}
-	need := rights.Need{Extends: fields&luascripts.SendCeiling != 0, Unique: fields&luascripts.SendUnique != 0}
+	need := rights.Need{Extends: fields&protocol.SendCeiling != 0, Unique: fields&protocol.SendUnique != 0}
 	begun := s.goBackground(func() {
 		c.err = silence.Explain(s.rdb, rights.Check(s.run, s.rdb, need, t.rights()))
 		t.mu.Lock()
@@ -56,7 +56,7 @@ func (s *topics) checkRights(t *topic, fields luascripts.SendFields) *check {
 		return nil
 	}
 	if t.asking == nil {
-		t.asking = map[luascripts.SendFields]*check{}
+		t.asking = map[protocol.SendFields]*check{}
 	}
 	t.asking[fields] = c
 	return c

@@ -8,9 +8,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -28,22 +28,22 @@ func TestHungMasterHoldsUpItsOwnSlotsOnly(t *testing.T) {
 		_, err := p.Send(ctx, topic, message.FixedTime{Content: fmt.Sprint(i), At: at})
 		return err
 	}
-	hung := cluster.MasterOf(t, luascripts.DefinitionKey(topic.Name))
+	hung := cluster.MasterOf(t, protocol.DefinitionKey(topic.Name))
 	var there, elsewhere []int
 	for i := range 100 {
 		if err := send(i); err != nil {
 			t.Fatal(err)
 		}
 		slot := slotOf(topic, i)
-		if cluster.MasterOf(t, luascripts.StoreKey(topic.Name, slot)) == hung {
+		if cluster.MasterOf(t, protocol.StoreKey(topic.Name, slot)) == hung {
 			there = append(there, i)
 		} else {
 			elsewhere = append(elsewhere, i)
 		}
 	}
 	p.idle.Wait()
-	healthy := cluster.MasterOf(t, luascripts.StoreKey(topic.Name, slotOf(topic, elsewhere[0])))
-	sub := healthy.Client(t).Subscribe(ctx, luascripts.WakeChannel(topic.Name))
+	healthy := cluster.MasterOf(t, protocol.StoreKey(topic.Name, slotOf(topic, elsewhere[0])))
+	sub := healthy.Client(t).Subscribe(ctx, protocol.WakeChannel(topic.Name))
 	defer sub.Close()
 	if _, err := sub.Receive(ctx); err != nil {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ func TestSendsFollowAMovingSlot(t *testing.T) {
 					n++
 				}
 			}
-			key := luascripts.StoreKey(c.topic.Name, 0)
+			key := protocol.StoreKey(c.topic.Name, 0)
 			for round := range 3 {
 				if round > 0 { // the key goes away, so that a new one is refused with ASK
 					rdb.Del(ctx, key)

@@ -9,9 +9,9 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/checked"
-	"github.com/slotmq/go-rmq/internal/limits"
 	"github.com/slotmq/go-rmq/internal/logs"
 	"github.com/slotmq/go-rmq/internal/observers"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/message"
 )
 

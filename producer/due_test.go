@@ -10,11 +10,11 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/checked"
-	"github.com/slotmq/go-rmq/internal/definition"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/definition"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -53,7 +53,7 @@ func TestPastOfMaxLate(t *testing.T) {
 	onEachServer(t, func(t *testing.T, rdb *redis.Client) {
 		p, topic := newProducer(t, rdb, Config{}), topicOf(t, message.KindFixedTime)
 		listens := func(most time.Duration) {
-			_, errs := definition.AgreeAll(ctx, luascripts.New(rdb), []string{topic.Name}, []definition.Listened{{Topic: topic, MaxLate: most}},
+			_, errs := definition.AgreeAll(ctx, protocol.New(rdb), []string{topic.Name}, []definition.Listened{{Topic: topic, MaxLate: most}},
 				definition.Sharing{Way: definition.SharingRedis})
 			if errs[0] != nil {
 				t.Fatal(errs[0])
@@ -97,12 +97,12 @@ func TestPastOfMaxLate(t *testing.T) {
 				return known.comparing == nil
 			})
 			known.agreed.Store(0)
-			must.Do(t, rdb.HDel(ctx, luascripts.DefinitionKey(topic.Name), "maxlate").Err()) // 90 s go by
+			must.Do(t, rdb.HDel(ctx, protocol.DefinitionKey(topic.Name), "maxlate").Err()) // 90 s go by
 			listens(30 * time.Minute)
 			tooLate()
 		}
 		// Redis does not say it any more.
-		key := luascripts.DefinitionKey(topic.Name)
+		key := protocol.DefinitionKey(topic.Name)
 		must.Do(t, rdb.Rename(ctx, key, key+"-away").Err())
 		must.Do(t, rdb.Set(ctx, key, "of another program", 0).Err())
 		(*p.topics.known.Load())[topic].agreed.Store(1)
@@ -116,7 +116,7 @@ func TestPastWhileNobodyTells(t *testing.T) {
 	server := servertest.Redis(t)
 	proxy := servertest.NewProxy(t, server.Addr())
 	p, topic := newProducer(t, proxy.Client(t, func(o *redis.Options) { o.ReadTimeout = 10 * await.Patience }), Config{}), topicOf(t, message.KindFixedTime)
-	_, errs := definition.AgreeAll(ctx, luascripts.New(server.Client(t)), []string{topic.Name}, []definition.Listened{{Topic: topic, MaxLate: 30 * time.Minute}},
+	_, errs := definition.AgreeAll(ctx, protocol.New(server.Client(t)), []string{topic.Name}, []definition.Listened{{Topic: topic, MaxLate: 30 * time.Minute}},
 		definition.Sharing{Way: definition.SharingRedis})
 	must.Do(t, errs[0])
 	past := message.FixedTime{Content: "past", At: server.Client(t).Time(ctx).Val().Add(-time.Hour)}
@@ -126,7 +126,7 @@ func TestPastWhileNobodyTells(t *testing.T) {
 	hangs := make(chan struct{})
 	defer close(hangs)
 	proxy.OnRequest(func(b []byte) bool {
-		if bytes.Contains(b, []byte(luascripts.DefinitionKey(topic.Name))) {
+		if bytes.Contains(b, []byte(protocol.DefinitionKey(topic.Name))) {
 			<-hangs
 		}
 		return true

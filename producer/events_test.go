@@ -17,9 +17,9 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -103,7 +103,7 @@ func countMerged(t *testing.T, rdb redis.UniversalClient, cfg Config, kind messa
 	all.Wait()
 	stored := map[string]float64{}
 	for slot := range topic.Slots {
-		for _, z := range rdb.ZRangeWithScores(ctx, luascripts.StoreKey("shop:"+topic.Name, slot), 0, -1).Val() {
+		for _, z := range rdb.ZRangeWithScores(ctx, protocol.StoreKey("shop:"+topic.Name, slot), 0, -1).Val() {
 			stored[z.Member.(string)] = z.Score
 		}
 	}
@@ -171,7 +171,7 @@ func TestEventsOfSendsThatFail(t *testing.T) {
 	events.want(t, "sent a 17", "sent b 17", "sent a 17", "refused c 0", "1 merged")
 
 	// A reply gets lost, and the second try merges with the first.
-	server.Client(t).Del(ctx, luascripts.StoreKey(topic.Name, 0))
+	server.Client(t).Del(ctx, protocol.StoreKey(topic.Name, 0))
 	p.idle.Wait()
 	lost := proxy.LoseNextReply("evalsha")
 	mustSend(t, p, topic, of("d"))

@@ -8,9 +8,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -99,7 +99,7 @@ func TestExtendWakes(t *testing.T) {
 	m := message.RangeMerge{Content: "x", Range: 2 * time.Hour, Extend: true, Ceiling: 3 * time.Hour}
 	mustSend(t, p, topic, m)
 	p.idle.Wait()
-	heard := rdb.Subscribe(ctx, luascripts.WakeChannel(topic.Name))
+	heard := rdb.Subscribe(ctx, protocol.WakeChannel(topic.Name))
 	defer heard.Close()
 	if _, err := heard.Receive(ctx); err != nil {
 		t.Fatal(err)
@@ -111,7 +111,7 @@ func TestExtendWakes(t *testing.T) {
 		t.Fatalf("no wake-up: %v", err)
 	}
 	var in []time.Duration
-	luascripts.ParseWake(heardOf.(*redis.Message).Payload, func(_ int, d time.Duration) { in = append(in, d) })
+	protocol.ParseWake(heardOf.(*redis.Message).Payload, func(_ int, d time.Duration) { in = append(in, d) })
 	if len(in) != 1 || (in[0]-time.Hour).Abs() > await.Patience { // the server's clock is known as well as it answers quickly
 		t.Errorf("woken in %v", in)
 	}

@@ -12,10 +12,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -271,7 +271,7 @@ func TestSendNamesAKeyOfAWrongType(t *testing.T) {
 	t.Parallel()
 	rdb := servertest.Redis(t).Client(t)
 	p, topic := newProducer(t, rdb, Config{}), message.Topic{Name: "noted", Kind: message.KindPriority, Slots: 1, Notes: true}
-	must.Do(t, rdb.Set(ctx, luascripts.NoteKey(topic.Name, 0), "of another program", 0).Err())
+	must.Do(t, rdb.Set(ctx, protocol.NoteKey(topic.Name, 0), "of another program", 0).Err())
 	_, err := p.Send(ctx, topic, message.Priority{Content: "x", Priority: 17})
 	if err == nil || !strings.Contains(err.Error(), "note{noted_0} is not of the type") {
 		t.Errorf("%v", err)

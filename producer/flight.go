@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/checked"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -59,7 +59,7 @@ type flight struct {
 type more struct {
 	wait, ceiling int64  // ms; 0: later sends do not move it
 	unique        int64  // ms; 0: it is not
-	note          string // see luascripts.NoteArg
+	note          string // see protocol.NoteArg
 }
 
 // lane is the part of a flight that goes to one slot: a chain of entries in
@@ -72,7 +72,7 @@ type lane struct {
 	merged      int   // entries that met an equal one that waited
 	announced   bool  // its wake-up was written behind it
 
-	fields luascripts.SendFields // that some messages have; then the answer tells the outcome of each
+	fields protocol.SendFields // that some messages have; then the answer tells the outcome of each
 }
 
 func (l *lane) store() string { return l.topic.slots[l.slot].store }
@@ -150,7 +150,7 @@ func (f *flight) extends(entry int32) bool {
 
 // appendFields appends the arguments of an entry for send.lua. They are pointers, as for a ZADD, which
 // cost no allocation.
-func (f *flight) appendFields(args []any, fields luascripts.SendFields, entry int32) []any {
+func (f *flight) appendFields(args []any, fields protocol.SendFields, entry int32) []any {
 	score, ceiling, unique, note := any(&f.scores[entry]), any(""), any(""), any("")
 	if int(entry) < len(f.more) {
 		m := &f.more[entry]
@@ -162,13 +162,13 @@ func (f *flight) appendFields(args []any, fields luascripts.SendFields, entry in
 		}
 	}
 	args = append(args, score, &f.contents[entry])
-	if fields&luascripts.SendCeiling != 0 {
+	if fields&protocol.SendCeiling != 0 {
 		args = append(args, ceiling)
 	}
-	if fields&luascripts.SendUnique != 0 {
+	if fields&protocol.SendUnique != 0 {
 		args = append(args, unique)
 	}
-	if fields&luascripts.SendNote != 0 {
+	if fields&protocol.SendNote != 0 {
 		args = append(args, note)
 	}
 	return args

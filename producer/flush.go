@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/cluster"
-	"github.com/slotmq/go-rmq/internal/wait"
+	"github.com/slotmq/go-rmq/internal/servers/cluster"
+	"github.com/slotmq/go-rmq/internal/servers/wait"
 )
 
 // Wake-ups travel with the next flight. They may only be published after the replies, since a worker that looks earlier

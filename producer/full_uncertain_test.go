@@ -7,8 +7,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -22,7 +22,7 @@ func TestFullAfterALostReplyIsUncertain(t *testing.T) {
 	proxy := servertest.NewProxy(t, server.Addr())
 	topic := topicOf(t, message.KindPriority)
 	topic.Slots = 1
-	key := luascripts.StoreKey(topic.Name, 0)
+	key := protocol.StoreKey(topic.Name, 0)
 	p := newProducer(t, proxy.Client(t), Config{MaxWaiting: 1})
 	mustSend(t, p, topic, message.Priority{Content: "first", Priority: 17})
 	p.idle.Wait()

@@ -10,9 +10,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/definition"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/definition"
 	"github.com/slotmq/go-rmq/internal/testing/await"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -51,7 +51,7 @@ func waiting(t testing.TB, rdb redis.UniversalClient, topic message.Topic) map[s
 	t.Helper()
 	all := map[string]float64{}
 	for slot := range definition.Full(topic).Slots {
-		for _, z := range rdb.ZRangeWithScores(context.Background(), luascripts.StoreKey(topic.Name, slot), 0, -1).Val() {
+		for _, z := range rdb.ZRangeWithScores(context.Background(), protocol.StoreKey(topic.Name, slot), 0, -1).Val() {
 			all[z.Member.(string)] = z.Score
 		}
 	}

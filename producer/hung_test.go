@@ -9,9 +9,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -23,7 +23,7 @@ func topicAway(t *testing.T, cluster *servertest.RedisCluster, kind message.Kind
 		fits := true
 		for _, key := range keys {
 			at := cluster.MasterOf(t, key)
-			fits = fits && cluster.MasterOf(t, luascripts.DefinitionKey(topic.Name)) != at && cluster.MasterOf(t, luascripts.StoreKey(topic.Name, 0)) != at
+			fits = fits && cluster.MasterOf(t, protocol.DefinitionKey(topic.Name)) != at && cluster.MasterOf(t, protocol.StoreKey(topic.Name, 0)) != at
 		}
 		if fits {
 			return topic
@@ -38,9 +38,9 @@ func TestFirstSendDoesNotNeedTheListOfTopics(t *testing.T) {
 	t.Parallel()
 	cluster := servertest.Cluster(t, 2, 0)
 	rdb := cluster.Client(t, patient)
-	topic := topicAway(t, cluster, message.KindPriority, luascripts.TopicsKey)
+	topic := topicAway(t, cluster, message.KindPriority, protocol.TopicsKey)
 	mustSend(t, newProducer(t, rdb, Config{}), topic, message.Priority{Content: "before", Priority: 17})
-	hung := cluster.MasterOf(t, luascripts.TopicsKey)
+	hung := cluster.MasterOf(t, protocol.TopicsKey)
 	hung.Pause()
 	defer hung.Resume()
 	promptly(t, "the first send", func() error {
@@ -82,10 +82,10 @@ func TestCloseDoesNotWaitForAComparison(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	topic := topicAway(t, cluster, message.KindPriority, luascripts.TopicsKey)
+	topic := topicAway(t, cluster, message.KindPriority, protocol.TopicsKey)
 	mustSend(t, p, topic, message.Priority{Content: "before", Priority: 17})
 	p.idle.Wait()
-	hung := cluster.MasterOf(t, luascripts.TopicsKey)
+	hung := cluster.MasterOf(t, protocol.TopicsKey)
 	hung.Pause()
 	defer hung.Resume()
 	(*p.topics.known.Load())[topic].agreed.Store(1) // it is time to compare

@@ -6,7 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -19,7 +19,7 @@ import (
 // this try.
 func (e *executor) number(cmds []redis.Cmder, at server, writes []*write) []redis.Cmder {
 	lane := writes[len(writes)-1].lane
-	cmd := luascripts.NumberCmd(e.run, lane.topic.name, lane.slot)
+	cmd := protocol.NumberCmd(e.run, lane.topic.name, lane.slot)
 	var clock *redis.TimeCmd
 	if !lane.topic.slots[lane.slot].numbered.Load() {
 		clock = redis.NewTimeCmd(e.run, "time")
@@ -48,7 +48,7 @@ func (to *writer) numberOf(w *write) int64 {
 			return now.latest().UnixMicro()
 		}
 	}
-	return luascripts.NumberAnswer(w.number, w.clock, message.UnknownNumber)
+	return protocol.NumberAnswer(w.number, w.clock, message.UnknownNumber)
 }
 
 // ready reports why the journal wants no sends at present.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -87,7 +87,7 @@ func TestJournalIsToldWhatWasSent(t *testing.T) {
 	rdb := servertest.SharedRedis(t).Client(t)
 	number := func(topic message.Topic, n any) {
 		for slot := range topic.Slots {
-			rdb.HSet(context.Background(), luascripts.KeysOf(topic.Name, slot).Meta, "batch", n)
+			rdb.HSet(context.Background(), protocol.KeysOf(topic.Name, slot).Meta, "batch", n)
 		}
 	}
 	j := &told{}
@@ -157,7 +157,7 @@ func TestJournalNumbersGrowOverALossOfRedis(t *testing.T) {
 		j.want(t, "a at "+want+": 20")
 	}
 	send("the clock")
-	meta := luascripts.KeysOf(topic.Name, 0).Meta
+	meta := protocol.KeysOf(topic.Name, 0).Meta
 	rdb.HSet(ctx, meta, "batch", 7)
 	send("7")
 	rdb.Del(ctx, meta)

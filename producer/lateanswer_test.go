@@ -10,11 +10,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	clusterinfo "github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	clusterinfo "github.com/slotmq/go-rmq/internal/servers/cluster"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -24,7 +24,7 @@ import (
 func TestAnswersOfAMasterThatWasAway(t *testing.T) {
 	t.Parallel()
 	topic := message.Topic{Name: "away", Kind: message.KindPriority, Slots: 1}
-	key := luascripts.StoreKey(topic.Name, 0)
+	key := protocol.StoreKey(topic.Name, 0)
 	// Answers are waited for as long as it takes: the late ones are what counts here.
 	t.Run("cluster", func(t *testing.T) {
 		t.Parallel()
@@ -84,7 +84,7 @@ func answersOfAMasterThatWasAway(t *testing.T, rdb redis.UniversalClient, topic 
 	all.Wait()
 	ready()
 	got := map[string]bool{}
-	for _, content := range rdb.ZRange(ctx, luascripts.StoreKey(topic.Name, 0), 0, -1).Val() {
+	for _, content := range rdb.ZRange(ctx, protocol.StoreKey(topic.Name, 0), 0, -1).Val() {
 		got[content] = true
 	}
 	lost := 0
@@ -117,7 +117,7 @@ func newUndecided(t *testing.T, waits time.Duration) *undecided {
 	u := &undecided{cluster: servertest.Cluster(t, 3, 1, "--cluster-replica-no-failover", "yes", "--cluster-node-timeout", "2000"), sent: make(chan error, 1)}
 	rdb := u.cluster.Client(t, func(o *redis.ClusterOptions) { o.ReadTimeout = time.Minute })
 	topic := message.Topic{Name: "away", Kind: message.KindPriority, Slots: 1}
-	u.Producer, u.key = newProducer(t, rdb, Config{}), luascripts.StoreKey(topic.Name, 0)
+	u.Producer, u.key = newProducer(t, rdb, Config{}), protocol.StoreKey(topic.Name, 0)
 	u.sendTimeout, u.retryFor, u.executor.doubts.waits = 0, await.Patience, waits
 	mustSend(t, u.Producer, topic, message.Priority{Content: "first", Priority: 17})
 	u.idle.Wait()
@@ -205,7 +205,7 @@ func TestDoubts(t *testing.T) {
 	cluster := servertest.Cluster(t, 3, 0)
 	rdb := cluster.Client(t, func(o *redis.ClusterOptions) { o.ReadTimeout = time.Minute })
 	p, topic := newProducer(t, rdb, Config{}), message.Topic{Name: "doubts", Kind: message.KindPriority, Slots: 1}
-	master := cluster.MasterOf(t, luascripts.StoreKey(topic.Name, 0))
+	master := cluster.MasterOf(t, protocol.StoreKey(topic.Name, 0))
 	p.executor.doubts.raise(master.Addr())
 	mustSend(t, p, topic, message.Priority{Content: "quick", Priority: 17})
 	if p.executor.doubts.any(master.Addr()) {
@@ -236,7 +236,7 @@ func TestDoubtsWhileAHashSlotMoves(t *testing.T) {
 	p, topic := newProducer(t, cluster.Client(t), Config{}), message.Topic{Name: "doubts", Kind: message.KindPriority, Slots: 1}
 	mustSend(t, p, topic, message.Priority{Content: "first", Priority: 17})
 	p.idle.Wait()
-	move := cluster.Migrate(t, luascripts.StoreKey(topic.Name, 0))
+	move := cluster.Migrate(t, protocol.StoreKey(topic.Name, 0))
 	move.MoveKeys(t, 1)
 	p.executor.doubts.raise(move.To.Addr())
 	mustSend(t, p, topic, message.Priority{Content: "follows it", Priority: 17})
@@ -257,7 +257,7 @@ func TestSlowServerThatIsNoClusters(t *testing.T) {
 	t.Cleanup(func() { rdb.Close() })
 	p, topic := newProducer(t, rdb, Config{}), message.Topic{Name: "apart", Kind: message.KindPriority, Slots: 1}
 	mustSend(t, p, topic, message.Priority{Content: "first", Priority: 17})
-	one, err := rdb.MasterForKey(ctx, luascripts.StoreKey(topic.Name, 0))
+	one, err := rdb.MasterForKey(ctx, protocol.StoreKey(topic.Name, 0))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,9 +10,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -29,7 +29,7 @@ func TestWakeUpsStayAtTheirMaster(t *testing.T) {
 
 	lowest := map[*servertest.Server]int{}
 	for slot := range topic.Slots {
-		master := cluster.MasterOf(t, luascripts.StoreKey(topic.Name, slot))
+		master := cluster.MasterOf(t, protocol.StoreKey(topic.Name, slot))
 		if _, ok := lowest[master]; !ok {
 			lowest[master] = slot
 		}
@@ -39,7 +39,7 @@ func TestWakeUpsStayAtTheirMaster(t *testing.T) {
 	}
 	heard = &heardSlots{of: topic, slots: map[int]bool{}}
 	for master, slot := range lowest {
-		sub := master.Client(t).SSubscribe(ctx, luascripts.NearChannel(topic.Name, slot))
+		sub := master.Client(t).SSubscribe(ctx, protocol.NearChannel(topic.Name, slot))
 		if _, err := sub.Receive(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +104,7 @@ func TestWakeUpsAfterSlotsHaveMoved(t *testing.T) {
 		known := (*p.topics.known.Load())[topic]
 		move := func() {
 			last := known.slots[0].writer.Load()
-			cluster.Migrate(t, luascripts.StoreKey(topic.Name, 0)).Finish(t)
+			cluster.Migrate(t, protocol.StoreKey(topic.Name, 0)).Finish(t)
 			await.True(t, "the producer has learnt where slot 0 is", func() bool {
 				sendTo(0) // which is sent on at first
 				return known.slots[0].writer.Load() != last
@@ -154,7 +154,7 @@ type heardSlots struct {
 func widelyHeard(t *testing.T, cluster *servertest.RedisCluster, topic message.Topic) *heardSlots {
 	t.Helper()
 	heard := &heardSlots{of: topic, slots: map[int]bool{}}
-	sub := cluster.Nodes()[0].Client(t).Subscribe(ctx, luascripts.WakeChannel(topic.Name))
+	sub := cluster.Nodes()[0].Client(t).Subscribe(ctx, protocol.WakeChannel(topic.Name))
 	if _, err := sub.Receive(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func (h *heardSlots) listen(t *testing.T, sub *redis.PubSub) {
 	go func() {
 		for note := range sub.Channel() {
 			h.mu.Lock()
-			luascripts.ParseWake(note.Payload, func(slot int, _ time.Duration) { h.slots[slot] = true })
+			protocol.ParseWake(note.Payload, func(slot int, _ time.Duration) { h.slots[slot] = true })
 			h.mu.Unlock()
 		}
 	}()

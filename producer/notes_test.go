@@ -8,17 +8,17 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/hash"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/hash"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
 // noteOf reads the note of a content.
-func noteOf(t *testing.T, rdb redis.UniversalClient, topic message.Topic, content string) luascripts.Note {
+func noteOf(t *testing.T, rdb redis.UniversalClient, topic message.Topic, content string) protocol.Note {
 	t.Helper()
-	text := rdb.HGet(ctx, luascripts.NoteKey(topic.Name, hash.Slot(content, topic.Slots)), content).Val()
-	n, ok := luascripts.ParseNote(text)
+	text := rdb.HGet(ctx, protocol.NoteKey(topic.Name, hash.Slot(content, topic.Slots)), content).Val()
+	n, ok := protocol.ParseNote(text)
 	if !ok {
 		t.Errorf("the note of %s is %q", content, text)
 	}
@@ -87,7 +87,7 @@ func TestNotes(t *testing.T) {
 						t.Errorf("%v, %+v: %+v", kind, cfg, n)
 					}
 					if cfg.MaxWaiting > 0 {
-						if rdb.HExists(ctx, luascripts.NoteKey(topic.Name, 0), "z").Val() {
+						if rdb.HExists(ctx, protocol.NoteKey(topic.Name, 0), "z").Val() {
 							t.Errorf("%v: refused, and has a note", kind)
 						}
 					} else if n := noteOf(t, rdb, topic, "z"); !during(n.Expires - (3 * time.Hour).Milliseconds()) {
@@ -119,7 +119,7 @@ func TestNotesBesideCeilings(t *testing.T) {
 				t.Errorf("%s: %+v, %+v", content, n, receipts[i])
 			}
 		}
-		if since := rdb.ZRange(ctx, luascripts.FirstKey(topic.Name, 0), 0, -1).Val(); len(since) != 1 || since[0] != "b" {
+		if since := rdb.ZRange(ctx, protocol.FirstKey(topic.Name, 0), 0, -1).Val(); len(since) != 1 || since[0] != "b" {
 			t.Errorf("%q have a ceiling", since)
 		}
 	})

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -51,7 +51,7 @@ func TestLastWinsAcrossARetry(t *testing.T) {
 			if _, err := p.SendBatch(ctx, topic, ms); err != nil {
 				t.Fatal(err)
 			}
-			if got := direct.ZScore(ctx, luascripts.StoreKey(topic.Name, 0), "x").Val(); got != 18 {
+			if got := direct.ZScore(ctx, protocol.StoreKey(topic.Name, 0), "x").Val(); got != 18 {
 				t.Errorf("the last priority in the batch is 18, and %v is stored", got)
 			}
 		})
@@ -92,7 +92,7 @@ func TestLastMovesAcrossARetry(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := direct.Time(ctx).Val()
-	if in := time.UnixMilli(int64(direct.ZScore(ctx, luascripts.StoreKey(topic.Name, 0), "x").Val())).Sub(now); in > time.Hour+time.Millisecond {
+	if in := time.UnixMilli(int64(direct.ZScore(ctx, protocol.StoreKey(topic.Name, 0), "x").Val())).Sub(now); in > time.Hour+time.Millisecond {
 		t.Errorf("the last one is due in an hour, and what is stored in %v: %+v", in, receipts[len(ms)-1])
 	}
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/silence"
+	"github.com/slotmq/go-rmq/internal/servers/silence"
 )
 
 // A call whose context has no deadline waits for an answer for as long as the client waits for one, which is 5 s unless

@@ -8,13 +8,13 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/away"
-	"github.com/slotmq/go-rmq/internal/frozen"
-	"github.com/slotmq/go-rmq/internal/latelog"
 	"github.com/slotmq/go-rmq/internal/logs"
+	"github.com/slotmq/go-rmq/internal/logs/latelog"
 	"github.com/slotmq/go-rmq/internal/observers"
-	"github.com/slotmq/go-rmq/internal/wait"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/servers/away"
+	"github.com/slotmq/go-rmq/internal/servers/frozen"
+	"github.com/slotmq/go-rmq/internal/servers/wait"
 )
 
 // Producer sends messages. Any number of goroutines may use it.
@@ -40,7 +40,7 @@ func New(rdb redis.UniversalClient, cfg Config) (*Producer, error) {
 	cfg.Logger = logs.Choose(cfg.Logger, cfg.Slog)
 	said := away.In(cfg.Logger)
 	cfg.Logger, _ = latelog.Beside(cfg.Logger) // for debugging only; it delays no send
-	all := &shared{cfg: cfg, rdb: rdb, scripts: luascripts.New(rdb), frozen: frozen.Clock(rdb), retryFor: retryFor, sendTimeout: sendTimeoutOf(rdb, cfg)}
+	all := &shared{cfg: cfg, rdb: rdb, scripts: protocol.New(rdb), frozen: frozen.Clock(rdb), retryFor: retryFor, sendTimeout: sendTimeoutOf(rdb, cfg)}
 	all.observers = observers.New(cfg.Observers, cfg.Logger)
 	p := &Producer{shared: all, topics: newTopics(all), executor: &executor{shared: all, doubts: newDoubts()}}
 	p.run, p.stop = context.WithCancel(context.Background())

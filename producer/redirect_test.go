@@ -9,10 +9,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/servers/cluster"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -26,7 +26,7 @@ func TestEndlessRedirectionIsNoSuccess(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rdb := servers.Client(t)
 			topic := message.Topic{Name: "loop " + name, Kind: message.KindPriority, Slots: 1}
-			key := luascripts.StoreKey(topic.Name, 0)
+			key := protocol.StoreKey(topic.Name, 0)
 			p := newProducer(t, rdb, cfg)
 			p.retryFor = 200 * time.Millisecond
 			mustSend(t, p, topic, message.Priority{Content: "first", Priority: 17})
@@ -62,7 +62,7 @@ func TestSendsFollowToANewMaster(t *testing.T) {
 	_, port, _ := net.SplitHostPort(young.Addr())
 	rdb := servers.Client(t)
 	topic := message.Topic{Name: "growing", Kind: message.KindPriority, Slots: 1}
-	key := luascripts.StoreKey(topic.Name, 0)
+	key := protocol.StoreKey(topic.Name, 0)
 	p := newProducer(t, rdb, Config{})
 	mustSend(t, p, topic, message.Priority{Content: "first", Priority: 17})
 	rdb.Del(ctx, key)
@@ -105,19 +105,19 @@ func TestStaleLineIsHeldUpByAnotherMaster(t *testing.T) {
 		contentOf[r.Slot] = string(c)
 	}
 	p.idle.Wait()
-	home := servers.MasterOf(t, luascripts.DefinitionKey(topic.Name))
+	home := servers.MasterOf(t, protocol.DefinitionKey(topic.Name))
 	var there []int
 	for slot := range topic.Slots {
-		if servers.MasterOf(t, luascripts.StoreKey(topic.Name, slot)) == home {
+		if servers.MasterOf(t, protocol.StoreKey(topic.Name, slot)) == home {
 			there = append(there, slot)
 		}
 	}
 	moving, staying := there[0], there[1]
-	move := servers.Migrate(t, luascripts.StoreKey(topic.Name, moving))
+	move := servers.Migrate(t, protocol.StoreKey(topic.Name, moving))
 	move.Finish(t)
 	await.True(t, "the client knows", func() bool {
 		rdb.ReloadState(ctx)
-		_, addr, _ := cluster.MasterFor(ctx, rdb, luascripts.StoreKey(topic.Name, moving))
+		_, addr, _ := cluster.MasterFor(ctx, rdb, protocol.StoreKey(topic.Name, moving))
 		return addr == move.To.Addr()
 	})
 	mustSend(t, p, topic, message.Priority{Content: contentOf[moving], Priority: 18})
@@ -161,7 +161,7 @@ func TestRedirectionAsksNoHungMaster(t *testing.T) {
 	rdb := servers.Client(t, patient)
 	p := newProducer(t, rdb, Config{})
 	topic := message.Topic{Name: "asked", Kind: message.KindPriority, Slots: 1}
-	key := luascripts.StoreKey(topic.Name, 0)
+	key := protocol.StoreKey(topic.Name, 0)
 	mustSend(t, p, topic, message.Priority{Content: "first", Priority: 17})
 	rdb.Del(ctx, key)
 	move := servers.Migrate(t, key)

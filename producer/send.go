@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/slotmq/go-rmq/internal/checked"
-	"github.com/slotmq/go-rmq/internal/hash"
+	"github.com/slotmq/go-rmq/internal/protocol/hash"
 	"github.com/slotmq/go-rmq/message"
 )
 

@@ -11,9 +11,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/limits"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -85,7 +85,7 @@ func TestSlotBasisDecidesTheSlot(t *testing.T) {
 		if want := slots.Of("merchant 7", 4); r.Slot != want {
 			t.Errorf("%s is in slot %d, want %d", content, r.Slot, want)
 		}
-		key := luascripts.StoreKey("shop:"+topic.Name, r.Slot)
+		key := protocol.StoreKey("shop:"+topic.Name, r.Slot)
 		if rdb.ZScore(ctx, key, content).Val() != 17 {
 			t.Errorf("%s is not in %s", content, key)
 		}

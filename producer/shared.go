@@ -7,16 +7,16 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/away"
 	"github.com/slotmq/go-rmq/internal/observers"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/servers/away"
 )
 
 // shared is what all parts of a producer have in common.
 type shared struct {
 	cfg       Config
 	rdb       redis.UniversalClient
-	scripts   *luascripts.Scripts
+	scripts   *protocol.Scripts
 	away      *away.Watch
 	observers *observers.Observers // nil: none
 	run       context.Context      // of the flushers' commands; ends when Close waits no longer

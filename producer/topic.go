@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/checked"
-	"github.com/slotmq/go-rmq/internal/cluster"
-	"github.com/slotmq/go-rmq/internal/definition"
-	"github.com/slotmq/go-rmq/internal/rights"
-	"github.com/slotmq/go-rmq/internal/silence"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/definition"
+	"github.com/slotmq/go-rmq/internal/servers/cluster"
+	"github.com/slotmq/go-rmq/internal/servers/rights"
+	"github.com/slotmq/go-rmq/internal/servers/silence"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -34,8 +34,8 @@ type topic struct {
 	agreed atomic.Int64 // when to compare the definition again, since epoch; 0: it does not agree, or it is not known yet
 
 	mu        sync.Mutex
-	comparing *check                           // of the definition; nil: none is under way
-	asking    map[luascripts.SendFields]*check // of rights, under way
+	comparing *check                         // of the definition; nil: none is under way
+	asking    map[protocol.SendFields]*check // of rights, under way
 
 	widely atomic.Int64 // until when wake-ups go to all masters because a slot has moved, since epoch
 
@@ -43,7 +43,7 @@ type topic struct {
 
 	slots []slot // made when the definition agrees for the first time
 
-	fields luascripts.SendFields // that each of its messages has
+	fields protocol.SendFields // that each of its messages has
 }
 
 // slot is what a producer keeps about one slot of a topic.
@@ -104,9 +104,9 @@ func (s *topics) of(w *patience, t message.Topic) (*topic, error) {
 	s.mu.Lock()
 	known = (*s.known.Load())[t]
 	if known == nil {
-		known = &topic{Topic: t, sent: t, name: luascripts.Qualify(s.cfg.Namespace, t.Name)}
+		known = &topic{Topic: t, sent: t, name: protocol.Qualify(s.cfg.Namespace, t.Name)}
 		if t.Notes {
-			known.fields = luascripts.SendNote
+			known.fields = protocol.SendNote
 		}
 		grown := maps.Clone(*s.known.Load())
 		grown[t] = known
@@ -171,7 +171,7 @@ func (s *topics) compare(t *topic) (err error) {
 	if err == nil {
 		full, err = definition.AgreeLate(s.run, s.scripts, t.name, t.Topic, definition.Sharing{})
 	}
-	s.away.Doubt(luascripts.DefinitionKey(t.name), err)
+	s.away.Doubt(protocol.DefinitionKey(t.name), err)
 	now := time.Since(epoch)
 	switch {
 	case err == nil:
@@ -218,7 +218,7 @@ func (s *topics) tooLate(w *patience, t *topic, m *checked.Message, now time.Tim
 func (t *topic) makeSlots() {
 	t.slots = make([]slot, t.Slots)
 	for i := range t.slots {
-		store := luascripts.StoreKey(t.name, i)
+		store := protocol.StoreKey(t.name, i)
 		t.slots[i].store, t.slots[i].key = store, store
 	}
 }

@@ -11,9 +11,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -44,7 +44,7 @@ func TestTopicConflict(t *testing.T) {
 		if got := waiting(t, rdb, topic); len(got) != 1 {
 			t.Errorf("waiting: %v", got)
 		}
-		if !rdb.SIsMember(ctx, luascripts.TopicsKey, topic.Name).Val() {
+		if !rdb.SIsMember(ctx, protocol.TopicsKey, topic.Name).Val() {
 			t.Error("the topic is not in the list of all")
 		}
 	})
@@ -75,7 +75,7 @@ func TestNamespacesDoNotMeet(t *testing.T) {
 		}
 		// A definition of an older program takes the namespace of the first who agrees.
 		mustSend(t, long, topic("d"), one)
-		rdb.HDel(ctx, luascripts.DefinitionKey(name+":b:d"), "namespace")
+		rdb.HDel(ctx, protocol.DefinitionKey(name+":b:d"), "namespace")
 		if _, err := newProducer(t, rdb, Config{Namespace: name + ":b"}).Send(ctx, topic("d"), one); err != nil {
 			t.Error(err)
 		}
@@ -107,7 +107,7 @@ func TestSlotsLeftOpen(t *testing.T) {
 					t.Errorf("%s is in slot %d, want %d of %d", content, r.Slot, slots.Of(content, want), want)
 				}
 			}
-			if held := rdb.HGet(ctx, luascripts.DefinitionKey(topic.Name), "slots").Val(); held != strconv.Itoa(want) {
+			if held := rdb.HGet(ctx, protocol.DefinitionKey(topic.Name), "slots").Val(); held != strconv.Itoa(want) {
 				t.Errorf("defined with %s slots, want %d", held, want)
 			}
 			topic.Kind = message.KindRangeMerge
@@ -133,7 +133,7 @@ func TestDefinitionIsComparedAgain(t *testing.T) {
 	if err := send(); err != nil {
 		t.Fatal(err)
 	}
-	key := luascripts.DefinitionKey(topic.Name)
+	key := protocol.DefinitionKey(topic.Name)
 	rdb.Del(ctx, key)
 	later()
 	err := send()
@@ -164,7 +164,7 @@ func TestWakeUps(t *testing.T) {
 	t.Parallel()
 	rdb := servertest.SharedRedis(t).Client(t)
 	p, topic := newProducer(t, rdb, Config{}), topicOf(t, message.KindFixedTime)
-	sub := rdb.Subscribe(ctx, luascripts.WakeChannel(topic.Name))
+	sub := rdb.Subscribe(ctx, protocol.WakeChannel(topic.Name))
 	defer sub.Close()
 	if _, err := sub.Receive(ctx); err != nil {
 		t.Fatal(err)
@@ -185,7 +185,7 @@ func TestWakeUps(t *testing.T) {
 		t.Error("the wake-up came before the messages")
 	}
 	woken := 0
-	luascripts.ParseWake(note.Payload, func(slot int, in time.Duration) {
+	protocol.ParseWake(note.Payload, func(slot int, in time.Duration) {
 		woken++
 		if slot != receipts[0].Slot || in > time.Hour+time.Second || in < time.Hour-time.Minute {
 			t.Errorf("slot %d in %v", slot, in)
@@ -260,7 +260,7 @@ func TestWakeUpOfAnEmptyFlight(t *testing.T) {
 	for _, to := range p.writers.all {
 		to.lastPublished = time.Now().Add(time.Hour) // a moment ago, so the next wake-up waits for a later write
 	}
-	sub := server.Client(t).Subscribe(ctx, luascripts.WakeChannel(topic.Name))
+	sub := server.Client(t).Subscribe(ctx, protocol.WakeChannel(topic.Name))
 	defer sub.Close()
 	if _, err := sub.Receive(ctx); err != nil {
 		t.Fatal(err)

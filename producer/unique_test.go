@@ -7,8 +7,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -50,7 +50,7 @@ func TestUnique(t *testing.T) {
 				if now := waiting(t, rdb, topic)["x"]; now != before {
 					t.Errorf("%v: moved from %v to %v", kind, before, now)
 				}
-				rdb.Del(ctx, luascripts.StoreKey(topic.Name, 0)) // it was handled
+				rdb.Del(ctx, protocol.StoreKey(topic.Name, 0)) // it was handled
 				send(Duplicate)
 				receipts, err := p.SendBatch(ctx, topic, []message.Message{m("x", 0), m("x", time.Hour), m("y", time.Minute), m("z", 0), m("y", time.Hour)})
 				if err != nil {
@@ -61,14 +61,14 @@ func TestUnique(t *testing.T) {
 						t.Errorf("%v, %+v, message %d: %+v", kind, cfg, i, receipts[i])
 					}
 				}
-				until := rdb.ZScore(ctx, luascripts.SeenKey(topic.Name, 0), "y").Val()
+				until := rdb.ZScore(ctx, protocol.SeenKey(topic.Name, 0), "y").Val()
 				if in := time.UnixMilli(int64(until)).Sub(rdb.Time(ctx).Val()); in > time.Minute+time.Millisecond || in < 30*time.Second {
 					t.Errorf("%v: unique for %v", kind, in)
 				}
-				if rdb.ZScore(ctx, luascripts.SeenKey(topic.Name, 0), "z").Err() != redis.Nil {
+				if rdb.ZScore(ctx, protocol.SeenKey(topic.Name, 0), "z").Err() != redis.Nil {
 					t.Errorf("%v: z was never unique", kind)
 				}
-				if _, _, err := luascripts.New(rdb).Cancel(ctx, luascripts.KeysOf(topic.Name, 0), false, "x"); err != nil {
+				if _, _, err := protocol.New(rdb).Cancel(ctx, protocol.KeysOf(topic.Name, 0), false, "x"); err != nil {
 					t.Fatal(err)
 				}
 				send(Stored)
@@ -90,7 +90,7 @@ func TestUniqueAfterALostReply(t *testing.T) {
 			topic.Slots = 1
 			mustSend(t, p, topic, m("first", time.Hour))
 			p.idle.Wait()
-			store := luascripts.StoreKey(topic.Name, 0)
+			store := protocol.StoreKey(topic.Name, 0)
 			lost := proxy.LoseNextReply("evalsha")
 			tries := 0
 			proxy.OnRequest(func(b []byte) bool {
@@ -146,7 +146,7 @@ func TestUniqueAcrossARetry(t *testing.T) {
 		}
 		if !again && strings.Contains(string(b), "-- send: ") { // that command comes again, with the script
 			again = true
-			if direct.ZRem(ctx, luascripts.StoreKey(topic.Name, 0), "x").Val() != 1 { // and a worker has handled x
+			if direct.ZRem(ctx, protocol.StoreKey(topic.Name, 0), "x").Val() != 1 { // and a worker has handled x
 				t.Error("the test did not do what it says")
 			}
 		}
@@ -191,14 +191,14 @@ func TestDuplicatesWakeNobody(t *testing.T) {
 	m := uniques[message.KindRangeMerge]
 	mustSend(t, p, topic, m("x", time.Hour))
 	p.idle.Wait()
-	heard := rdb.Subscribe(ctx, luascripts.WakeChannel(topic.Name))
+	heard := rdb.Subscribe(ctx, protocol.WakeChannel(topic.Name))
 	defer heard.Close()
 	if _, err := heard.Receive(ctx); err != nil {
 		t.Fatal(err)
 	}
 	mustSend(t, p, topic, m("x", time.Hour))
 	p.idle.Wait()
-	rdb.Publish(ctx, luascripts.WakeChannel(topic.Name), "the end")
+	rdb.Publish(ctx, protocol.WakeChannel(topic.Name), "the end")
 	if news, err := heard.ReceiveMessage(ctx); err != nil || news.Payload != "the end" {
 		t.Errorf("%v, %v", news, err)
 	}

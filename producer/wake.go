@@ -7,8 +7,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/cluster"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/servers/cluster"
 )
 
 // wakesApart is the least time between two publications of a writer that is always busy.
@@ -76,7 +76,7 @@ func (to *writer) planWake(f *flight, l *lane, isNew func(entry int32) bool) {
 			in = time.UnixMilli(due).Sub(now.at)
 		}
 	}
-	to.wakes[l.topic] = luascripts.AppendWake(to.wakes[l.topic], l.slot, in)
+	to.wakes[l.topic] = protocol.AppendWake(to.wakes[l.topic], l.slot, in)
 }
 
 // After a wake-up was not heard at its own master of a Cluster a writer publishes to all for so long; and
@@ -107,10 +107,10 @@ func (to *writer) publications() []publication {
 		to.lastPublished = now // not when they arrive: that may take longer than wakesApart
 	}
 	for t, payload := range to.wakes {
-		command, channel := "publish", luascripts.WakeChannel(t.name)
+		command, channel := "publish", protocol.WakeChannel(t.name)
 		slot, near := t.nearest(to, now)
 		if near {
-			command, channel = "spublish", luascripts.NearChannel(t.name, slot)
+			command, channel = "spublish", protocol.NearChannel(t.name, slot)
 		}
 		all = append(all, publication{redis.NewIntCmd(to.run, command, channel, payload), t, near})
 	}

@@ -13,9 +13,9 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/slotmq/go-rmq/internal/checked"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -33,7 +33,7 @@ func TestWakeUpIsRepeatedWithTheSend(t *testing.T) {
 	for _, to := range p.writers.all {
 		to.lastPublished = time.Time{} // so long ago that the next wake-up need not wait
 	}
-	sub := direct.Subscribe(ctx, luascripts.WakeChannel(topic.Name))
+	sub := direct.Subscribe(ctx, protocol.WakeChannel(topic.Name))
 	defer sub.Close()
 	if _, err := sub.Receive(ctx); err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func TestWakeUpComesAgainBehindARetry(t *testing.T) {
 	for _, to := range p.writers.all {
 		to.lastPublished = time.Time{}
 	}
-	sub := admin.Subscribe(ctx, luascripts.WakeChannel(topic.Name))
+	sub := admin.Subscribe(ctx, protocol.WakeChannel(topic.Name))
 	defer sub.Close()
 	if _, err := sub.Receive(ctx); err != nil {
 		t.Fatal(err)
@@ -118,7 +118,7 @@ func TestWakeUpComesAgainBehindACommandThatIsSentTwice(t *testing.T) {
 	if err := rdb.ScriptFlush(ctx).Err(); err != nil {
 		t.Fatal(err)
 	}
-	sub := rdb.Subscribe(ctx, luascripts.WakeChannel(topic.Name))
+	sub := rdb.Subscribe(ctx, protocol.WakeChannel(topic.Name))
 	defer sub.Close()
 	if _, err := sub.Receive(ctx); err != nil {
 		t.Fatal(err)
@@ -140,7 +140,7 @@ func TestWakeUpsAreKeptForTheNextPublication(t *testing.T) {
 	rdb := servertest.Redis(t).Client(t)
 	p, topic := newProducer(t, rdb, Config{}), topicOf(t, message.KindPriority)
 	topic.Slots = 4 * writersPerServer
-	sub := rdb.Subscribe(ctx, luascripts.WakeChannel(topic.Name))
+	sub := rdb.Subscribe(ctx, protocol.WakeChannel(topic.Name))
 	defer sub.Close()
 	if _, err := sub.Receive(ctx); err != nil {
 		t.Fatal(err)
@@ -181,7 +181,7 @@ func TestWakeUpsAreKeptForTheNextPublication(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []int
-		luascripts.ParseWake(note.Payload, func(slot int, _ time.Duration) { got = append(got, slot) })
+		protocol.ParseWake(note.Payload, func(slot int, _ time.Duration) { got = append(got, slot) })
 		if !slices.Equal(got, want) {
 			t.Errorf("wake-ups of slots %v, want %v", got, want)
 		}

@@ -7,10 +7,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/cluster"
-	"github.com/slotmq/go-rmq/internal/script"
-	"github.com/slotmq/go-rmq/internal/silence"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/script"
+	"github.com/slotmq/go-rmq/internal/servers/cluster"
+	"github.com/slotmq/go-rmq/internal/servers/silence"
 )
 
 // A unique message that is sent again stays unique. Where a command of a slot is sent again, those behind it are, too. A
@@ -224,19 +224,19 @@ func (w *write) recordAll(by *writer, f *flight, stored int64, refused []int64) 
 // recordEach notes an answer of two integers for each entry: what became of it, and its score.
 func (w *write) recordEach(by *writer, f *flight, answers []int64) {
 	for i, e := range w.entries {
-		switch f.scores[e] = answers[2*i+1]; luascripts.SendOutcome(answers[2*i]) {
-		case luascripts.SendStored:
+		switch f.scores[e] = answers[2*i+1]; protocol.SendOutcome(answers[2*i]) {
+		case protocol.SendStored:
 			f.outcomes[e] = Stored
-		case luascripts.SendMerged:
+		case protocol.SendMerged:
 			f.outcomes[e] = Merged
 			if !w.underReplicated {
 				w.lane.merged++
 			}
-		case luascripts.SendDuplicate:
+		case protocol.SendDuplicate:
 			if !w.uncertain { // else an earlier try of this same command may have stored it
 				f.outcomes[e] = Duplicate
 			}
-		case luascripts.SendRefused:
+		case protocol.SendRefused:
 			w.refuse(by, f, e)
 		}
 	}

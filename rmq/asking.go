@@ -6,9 +6,9 @@ import (
 	"fmt"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/internal/rights"
-	"github.com/slotmq/go-rmq/internal/wait"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/servers/rights"
+	"github.com/slotmq/go-rmq/internal/servers/wait"
 )
 
 // ask has the inspector do something about a topic, and returns when that is through or ctx ends.
@@ -48,7 +48,7 @@ func (c *Client) lacking(ctx context.Context, operation string, t Topic, need ri
 	if !rights.Denied(err) {
 		return err
 	}
-	name := luascripts.Qualify(c.namespace, t.Name)
+	name := protocol.Qualify(c.namespace, t.Name)
 	if lacks := rights.Check(ctx, c.rdb, need, rights.Topic{Name: name, Slots: max(1, t.Slots), Notes: t.Notes}); lacks != nil {
 		return fmt.Errorf("%s in topic %s: %w", operation, t.Name, lacks)
 	}

@@ -14,10 +14,10 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/slotmq/go-rmq/internal/definition"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/definition"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -107,7 +107,7 @@ func (b *bench) keys() int64 {
 func (b *bench) waiting(t rmq.Topic) (n int64) {
 	b.Helper()
 	for slot := range definition.Full(t).Slots {
-		n += b.rdb.ZCard(background, luascripts.StoreKey(t.Name, slot)).Val()
+		n += b.rdb.ZCard(background, protocol.StoreKey(t.Name, slot)).Val()
 	}
 	return n
 }
@@ -161,7 +161,7 @@ func TestBadTopics(t *testing.T) {
 	for n, stored := range map[int]string{0: "64", 1: "1", 1 << 16: "65536"} {
 		topic := rmq.Topic{Name: fmt.Sprint("good ", n, strings.Repeat("ж", 90)), Kind: rmq.KindPriority, Slots: n}
 		b.must(b.send(topic, rmq.Priority{Content: "x", Priority: 17}))
-		if got := b.rdb.HGet(background, luascripts.DefinitionKey(topic.Name), "slots").Val(); got != stored {
+		if got := b.rdb.HGet(background, protocol.DefinitionKey(topic.Name), "slots").Val(); got != stored {
 			t.Errorf("%d slots were stored as %s", n, got)
 		}
 	}
@@ -429,8 +429,8 @@ func TestWrongTypesAreNamed(t *testing.T) {
 	for slots.Of(other, topic.Slots) == stuck {
 		other += "c"
 	}
-	k := luascripts.KeysOf(topic.Name, stuck)
-	for _, key := range []string{k.Store, k.Prepare, k.Meta, luascripts.DefinitionKey(topic.Name), luascripts.TopicsKey, luascripts.WorkersKey(topic.Name)} {
+	k := protocol.KeysOf(topic.Name, stuck)
+	for _, key := range []string{k.Store, k.Prepare, k.Meta, protocol.DefinitionKey(topic.Name), protocol.TopicsKey, protocol.WorkersKey(topic.Name)} {
 		t.Run(key, func(t *testing.T) {
 			t.Parallel()
 			logged, logs := observer.New(zap.WarnLevel)
@@ -444,10 +444,10 @@ func TestWrongTypesAreNamed(t *testing.T) {
 			spoil()
 			err := b.send(topic, message(content, basis))
 			switch key {
-			case luascripts.DefinitionKey(topic.Name), luascripts.TopicsKey:
+			case protocol.DefinitionKey(topic.Name), protocol.TopicsKey:
 				b.says(err, key, "WRONGTYPE")
 				b.says(b.client.Start(background), key, "WRONGTYPE")
-			case luascripts.WorkersKey(topic.Name):
+			case protocol.WorkersKey(topic.Name):
 				b.must(err)
 				b.says(b.client.Start(background), key, "WRONGTYPE")
 			case k.Store:

@@ -11,11 +11,11 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/slotmq/go-rmq/internal/hash"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/hash"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
 )
@@ -93,7 +93,7 @@ func TestRunningMessageIsCancelled(t *testing.T) {
 					}
 				}
 			}
-			k := luascripts.KeysOf(jobs.Name, 0)
+			k := protocol.KeysOf(jobs.Name, 0)
 			if n := rdb.Exists(context.Background(), k.Store, k.Prepare, k.Retry, k.Dead, k.Why).Val(); n > 0 && rdb.ZCard(context.Background(), k.Prepare).Val() == 0 {
 				t.Errorf("%d keys are left", n)
 			}
@@ -128,7 +128,7 @@ func TestNeighboursOfACancelledMessage(t *testing.T) {
 		must.Do(t, err)
 		begin(t, client)
 		<-running // "0", and the others wait behind it in the batch
-		k := luascripts.KeysOf("jobs", 0)
+		k := protocol.KeysOf("jobs", 0)
 		if n := rdb.ZCard(ctx, k.Prepare).Val(); n != 5 {
 			t.Fatalf("%d in flight", n)
 		}
@@ -218,8 +218,8 @@ func TestCancelWithoutAWakeUp(t *testing.T) {
 		_, err := client.Send(ctx, jobs, rmq.Priority{Content: "m", Priority: 50})
 		must.Do(t, err)
 		await.Signal(t, "it is handled", running)
-		k := luascripts.KeysOf("jobs", hash.Slot("m", 4))
-		_, flying, err := luascripts.New(rdb).Cancel(ctx, k, false, "m") // which publishes nothing
+		k := protocol.KeysOf("jobs", hash.Slot("m", 4))
+		_, flying, err := protocol.New(rdb).Cancel(ctx, k, false, "m") // which publishes nothing
 		if !flying || err != nil {
 			t.Fatal(flying, err)
 		}

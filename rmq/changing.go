@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/internal/rights"
+	"github.com/slotmq/go-rmq/internal/servers/rights"
 )
 
 // What a program does with messages that it has sent before. All of it is in package

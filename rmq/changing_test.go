@@ -9,8 +9,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -102,10 +102,10 @@ func takesBack(t *testing.T, admin, rdb redis.UniversalClient) error {
 		_, err = client.Send(ctx, orders, rmq.FixedTime{Content: "x", In: time.Hour})
 	}
 	if err == nil {
-		err = admin.HSet(ctx, luascripts.DefinitionKey("orders"), "sharing", "redis").Err()
+		err = admin.HSet(ctx, protocol.DefinitionKey("orders"), "sharing", "redis").Err()
 	}
 	if err == nil { // whom Explain asks for
-		err = admin.ZAdd(ctx, luascripts.WorkersKey("orders"), redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: "w1"}).Err()
+		err = admin.ZAdd(ctx, protocol.WorkersKey("orders"), redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: "w1"}).Err()
 	}
 	if err == nil {
 		_, err = client.Reschedule(ctx, orders, "x", "", rmq.Move{At: time.Now().Add(2 * time.Hour)})

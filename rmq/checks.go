@@ -7,10 +7,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/cluster"
-	"github.com/slotmq/go-rmq/internal/redisinfo"
-	"github.com/slotmq/go-rmq/internal/rights"
-	"github.com/slotmq/go-rmq/internal/silence"
+	"github.com/slotmq/go-rmq/internal/servers/cluster"
+	"github.com/slotmq/go-rmq/internal/servers/redisinfo"
+	"github.com/slotmq/go-rmq/internal/servers/rights"
+	"github.com/slotmq/go-rmq/internal/servers/silence"
 )
 
 // checkServers refuses servers on which messages would get lost or scripts

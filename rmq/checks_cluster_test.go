@@ -9,9 +9,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -23,7 +23,7 @@ func TestStartAsksTheMastersThatAnswer(t *testing.T) {
 	cluster := servertest.Cluster(t, 3, 0)
 	orders := rmq.Topic{Name: "orders", Kind: rmq.KindPriority}
 	needed := []*servertest.Server{ // they hold what is the topic's, not a slot's
-		cluster.MasterOf(t, luascripts.DefinitionKey(orders.Name)), cluster.MasterOf(t, luascripts.TopicsKey),
+		cluster.MasterOf(t, protocol.DefinitionKey(orders.Name)), cluster.MasterOf(t, protocol.TopicsKey),
 	}
 	var spare *servertest.Server
 	for _, s := range cluster.Nodes() {

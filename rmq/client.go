@@ -14,11 +14,11 @@ import (
 
 	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/internal/away"
 	"github.com/slotmq/go-rmq/internal/declaration"
-	"github.com/slotmq/go-rmq/internal/limits"
 	"github.com/slotmq/go-rmq/internal/logs"
-	"github.com/slotmq/go-rmq/internal/wait"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
+	"github.com/slotmq/go-rmq/internal/servers/away"
+	"github.com/slotmq/go-rmq/internal/servers/wait"
 	"github.com/slotmq/go-rmq/producer"
 )
 

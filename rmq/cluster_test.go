@@ -8,9 +8,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -90,7 +90,7 @@ func TestClusterUsesAllMasters(t *testing.T) {
 	}
 	onMaster := map[*servertest.Server]int{}
 	for slot := range topic.Slots {
-		onMaster[cluster.MasterOf(t, luascripts.StoreKey(topic.Name, slot))]++
+		onMaster[cluster.MasterOf(t, protocol.StoreKey(topic.Name, slot))]++
 	}
 	t.Logf("slots on each master: %v", onMaster)
 	for _, n := range onMaster {
@@ -117,7 +117,7 @@ func TestClusterMasterKilled(t *testing.T) {
 	for range 200 {
 		await.Signal(t, "a message is handled", y.news)
 	}
-	cluster.MasterOf(t, luascripts.StoreKey(topic.Name, 0)).Kill()
+	cluster.MasterOf(t, protocol.StoreKey(topic.Name, 0)).Kill()
 	ms := priorities("after", 200)
 	for { // until the replica is the master; what was sent before then merges or comes again
 		if _, err := client.SendBatch(ctx, topic, ms); err == nil {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/internal/checked"
-	"github.com/slotmq/go-rmq/internal/redisurl"
+	"github.com/slotmq/go-rmq/internal/servers/redisurl"
 	"github.com/slotmq/go-rmq/producer"
 	"github.com/slotmq/go-rmq/slots"
 )

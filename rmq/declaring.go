@@ -10,11 +10,11 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/declaration"
-	"github.com/slotmq/go-rmq/internal/definition"
-	"github.com/slotmq/go-rmq/internal/wait"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/definition"
+	"github.com/slotmq/go-rmq/internal/servers/cluster"
+	"github.com/slotmq/go-rmq/internal/servers/wait"
 )
 
 // declarations are the plans that a client has declared.
@@ -38,8 +38,8 @@ type declaredTopic struct {
 
 // plansOf are the plans of a topic.
 func plansOf(rdb redis.UniversalClient, t Topic, namespace string) *declaration.Plans {
-	p := &declaration.Plans{Redis: rdb, Scripts: luascripts.New(rdb), Topic: t}
-	p.Topic.Name = luascripts.Qualify(namespace, t.Name)
+	p := &declaration.Plans{Redis: rdb, Scripts: protocol.New(rdb), Topic: t}
+	p.Topic.Name = protocol.Qualify(namespace, t.Name)
 	p.Define = func(ctx context.Context) error {
 		_, err := definition.Agree(ctx, p.Scripts, p.Topic.Name, t, definition.Sharing{})
 		return err

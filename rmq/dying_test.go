@@ -14,11 +14,11 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/internal/hash"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/hash"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -53,7 +53,7 @@ func begin(t *testing.T, client *rmq.Client) {
 func inFlightAtADeadWorker(t *testing.T, rdb redis.UniversalClient, topic rmq.Topic, content string, retriesLeft int, lease time.Duration) {
 	t.Helper()
 	ctx, now := context.Background(), time.Now()
-	k := luascripts.KeysOf(topic.Name, hash.Slot(content, topic.Slots))
+	k := protocol.KeysOf(topic.Name, hash.Slot(content, topic.Slots))
 	pipe := rdb.TxPipeline()
 	pipe.ZAdd(ctx, k.Prepare, redis.Z{Score: float64(now.Unix()*1000 + int64(retriesLeft)), Member: content})
 	pipe.HSet(ctx, k.Meta, "holder", "gone-1", "batch", now.UnixMicro()-1, "until", now.Add(-time.Second).UnixMilli(), "lease", lease.Milliseconds())
@@ -144,7 +144,7 @@ func TestDeathsOfBeforeAreReported(t *testing.T) {
 		for n := range 100 {
 			content := fmt.Sprintf("job %d", n)
 			want = append(want, content)
-			k := luascripts.KeysOf("jobs", hash.Slot(content, 8))
+			k := protocol.KeysOf("jobs", hash.Slot(content, 8))
 			must.Do(t, rdb.ZAdd(ctx, k.Dead, redis.Z{Score: float64(died.UnixMilli() + int64(n/20)), Member: content}).Err())
 		}
 		for range 2 { // to the second worker, nothing
@@ -193,7 +193,7 @@ func awaitReported(t *testing.T, rdb redis.UniversalClient, topic rmq.Topic) {
 	ctx := context.Background()
 	await.True(t, "all deaths are reported", func() bool {
 		for slot := range topic.Slots {
-			k := luascripts.KeysOf(topic.Name, slot)
+			k := protocol.KeysOf(topic.Name, slot)
 			up, _, _ := strings.Cut(rdb.HGet(ctx, k.Meta, "mourned").Val(), " ")
 			if up == "" {
 				up = "0"
@@ -311,8 +311,8 @@ func TestCloseWaitsForDeaths(t *testing.T) {
 			must.Do(t, err)
 		}
 		cancel()
-		up, _, _ := strings.Cut(rdb.HGet(context.Background(), luascripts.KeysOf("jobs", 0).Meta, "mourned").Val(), " ")
-		if died := rdb.ZScore(context.Background(), luascripts.KeysOf("jobs", 0).Dead, content).Val(); patient != (up == fmt.Sprintf("%.0f", died)) {
+		up, _, _ := strings.Cut(rdb.HGet(context.Background(), protocol.KeysOf("jobs", 0).Meta, "mourned").Val(), " ")
+		if died := rdb.ZScore(context.Background(), protocol.KeysOf("jobs", 0).Dead, content).Val(); patient != (up == fmt.Sprintf("%.0f", died)) {
 			t.Errorf("patient %v: reported up to %s, and it died at %.0f", patient, up, died)
 		}
 	}
@@ -371,7 +371,7 @@ func TestDeadTopic(t *testing.T) {
 			if d := await.Signal(t, "it is in the other topic", got); d.Content != "m" || kind == rmq.KindPriority && d.Priority != 90 {
 				t.Errorf("%v: %+v", kind, d)
 			}
-			k := luascripts.KeysOf(jobs.Name, hash.Slot("m", 2))
+			k := protocol.KeysOf(jobs.Name, hash.Slot("m", 2))
 			if n := rdb.ZCard(ctx, k.Dead).Val(); n != 1 {
 				t.Errorf("%v: %d dead", kind, n)
 			}

@@ -7,10 +7,10 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/internal/definition"
-	"github.com/slotmq/go-rmq/internal/plan"
-	"github.com/slotmq/go-rmq/internal/rights"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/definition"
+	"github.com/slotmq/go-rmq/internal/servers/rights"
+	"github.com/slotmq/go-rmq/internal/upkeep/plan"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -92,7 +92,7 @@ func (c *Client) Every(ctx context.Context, t Topic, r Recurring) error {
 		return err
 	}
 	change, err := ask(ctx, c, "set a plan", t, planning, func(ctx context.Context, _ *inspector.Inspector) (inspector.PlanChange, error) {
-		full, err := definition.Agree(ctx, luascripts.New(c.rdb), luascripts.Qualify(c.namespace, t.Name), t, definition.Sharing{})
+		full, err := definition.Agree(ctx, protocol.New(c.rdb), protocol.Qualify(c.namespace, t.Name), t, definition.Sharing{})
 		if err != nil {
 			return 0, fail(rights.Explain(err, rights.User(c.rdb)))
 		}
@@ -123,7 +123,7 @@ var planning = rights.Need{Plans: true}
 // is no such plan. A topic that no program has used yet is ErrUnknownTopic.
 func (c *Client) StopEvery(ctx context.Context, t Topic, name string) error {
 	_, err := ask(ctx, c, "stop a plan", t, planning, func(ctx context.Context, i *inspector.Inspector) (bool, error) {
-		c.declared.forget(luascripts.Qualify(c.namespace, t.Name), name, nil)
+		c.declared.forget(protocol.Qualify(c.namespace, t.Name), name, nil)
 		return i.StopPlan(ctx, t.Name, name)
 	})
 	return err

@@ -14,10 +14,10 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
 )
@@ -111,7 +111,7 @@ func TestEveryIsDeclaredAtEachStart(t *testing.T) {
 		if said() > 0 {
 			t.Errorf("%v", lines.All())
 		}
-		k := luascripts.KeysOf(luascripts.Qualify("shop", topic.Name), first[0].Slot).Plans(false)
+		k := protocol.KeysOf(protocol.Qualify("shop", topic.Name), first[0].Slot).Plans(false)
 		must.Do(t, rdb.ZAdd(ctx, k.Plan, redis.Z{Member: rule.Name, Score: float64(time.Now().AddDate(10, 0, 0).UnixMilli())}).Err())
 		must.Do(t, client.Every(ctx, topic, rule)) // a clock was ten years ahead
 		if now := plansOf(t, client, topic); len(now) != 1 || !now[0].Next.Equal(first[0].Next) || lines.FilterMessageSnippet("it begins now").Len() != 1 {

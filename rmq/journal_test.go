@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
 )
@@ -116,7 +116,7 @@ func TestJournalKnowsWhatIsOwed(t *testing.T) {
 			sendAgain(t, sender, topic, 100, time.Hour, rand.New(rand.NewPCG(uint64(seed), 20))) // nobody takes these
 			there := 0
 			for slot := range topic.Slots {
-				k := luascripts.KeysOf(topic.Name, slot)
+				k := protocol.KeysOf(topic.Name, slot)
 				for _, key := range []string{k.Store, k.Prepare, k.Retry} {
 					for _, content := range rdb.ZRange(background, key, 0, -1).Val() {
 						if there++; !l.owed(content) {

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/internal/rights"
-	"github.com/slotmq/go-rmq/internal/silence"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/servers/rights"
+	"github.com/slotmq/go-rmq/internal/servers/silence"
 )
 
 // lookUpWithin bounds the look of a caller that names no deadline.
@@ -37,7 +37,7 @@ func mustExist(ctx context.Context, c *Client, operation string, t Topic) error 
 		ctx = within
 	}
 	found, err := ask(ctx, c, "look up the definition", t, rights.Need{}, func(ctx context.Context, i *inspector.Inspector) (bool, error) {
-		held, err := luascripts.New(c.rdb).Defined(ctx, luascripts.Qualify(c.namespace, t.Name))
+		held, err := protocol.New(c.rdb).Defined(ctx, protocol.Qualify(c.namespace, t.Name))
 		if held != nil || err != nil {
 			return held != nil, err
 		}

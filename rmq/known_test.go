@@ -7,8 +7,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -29,7 +29,7 @@ func TestKnownTopics(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if b.rdb.Exists(background, luascripts.DefinitionKey("oders")).Val() != 0 {
+		if b.rdb.Exists(background, protocol.DefinitionKey("oders")).Val() != 0 {
 			t.Error("it was made")
 		}
 	}

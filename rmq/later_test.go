@@ -13,10 +13,10 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -224,7 +224,7 @@ func awaitDue(t *testing.T, rdb redis.UniversalClient) {
 	ctx := context.Background()
 	for _, topic := range laterTopics {
 		for slot := range topic.Slots {
-			k := luascripts.KeysOf(topic.Name, slot)
+			k := protocol.KeysOf(topic.Name, slot)
 			due := func() bool {
 				key, last := k.Store, int64(0)
 				if topic.Kind == rmq.KindPriority {
@@ -264,7 +264,7 @@ func nothingLeft(t *testing.T, rdb redis.UniversalClient) {
 	}
 	for _, topic := range laterTopics {
 		for slot := range topic.Slots {
-			k := luascripts.KeysOf(topic.Name, slot)
+			k := protocol.KeysOf(topic.Name, slot)
 			if n := rdb.Exists(ctx, k.Store, k.Prepare, k.Retry, k.Dead, k.Why).Val(); n > 0 {
 				t.Errorf("%d keys of %s are left", n, k.Store)
 			}

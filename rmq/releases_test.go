@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/slotmq/go-rmq/internal/redisinfo"
+	"github.com/slotmq/go-rmq/internal/servers/redisinfo"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/rmq"
 )

@@ -9,9 +9,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -94,7 +94,7 @@ func change(t *testing.T, rdb redis.UniversalClient) {
 			t.Errorf("%d contents of slot %d are in flight", n, slot)
 		}
 	}
-	if err := rdb.HSet(ctx, luascripts.DefinitionKey("orders"), "sharing", "").Err(); err != nil {
+	if err := rdb.HSet(ctx, protocol.DefinitionKey("orders"), "sharing", "").Err(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -121,7 +121,7 @@ func TestSharingCanMoveToAnotherRoot(t *testing.T) {
 	works(t, at(first), "order 1")
 	conflicts(t, at(second))
 	works(t, at(first), "order 2")
-	if err := rdb.HDel(context.Background(), luascripts.DefinitionKey("orders"), "tree").Err(); err != nil {
+	if err := rdb.HDel(context.Background(), protocol.DefinitionKey("orders"), "tree").Err(); err != nil {
 		t.Fatal(err)
 	}
 	works(t, at(second), "order 3")

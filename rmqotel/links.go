@@ -13,7 +13,7 @@ import (
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
 )
 
 var (
@@ -82,8 +82,8 @@ func (l *links) remember(ctx context.Context, dest string, contents map[int][]st
 	for slot, all := range contents {
 		all = slices.DeleteFunc(all, func(c string) bool { return c == "" || len(c) > mostBytes })
 		for some := range slices.Chunk(all, perScript) {
-			k := luascripts.KeysOf(dest, slot)
-			one := call{keys: []string{luascripts.TraceKey(dest, slot), k.Store, k.Meta, k.Prepare, k.Retry}, args: []any{span, l.expire.Milliseconds(), mostContents}}
+			k := protocol.KeysOf(dest, slot)
+			one := call{keys: []string{protocol.TraceKey(dest, slot), k.Store, k.Meta, k.Prepare, k.Retry}, args: []any{span, l.expire.Milliseconds(), mostContents}}
 			for _, content := range some {
 				one.args = append(one.args, content)
 			}
@@ -99,7 +99,7 @@ func (l *links) remember(ctx context.Context, dest string, contents map[int][]st
 // many sends there were.
 func (l *links) recall(ctx context.Context, dest string, h handling) (all []trace.Link, merged int64) {
 	kept, _ := within(ctx, l, func(ctx context.Context) ([]any, error) {
-		return l.rdb.HMGet(ctx, luascripts.TraceKey(dest, h.slot), h.contents...).Result()
+		return l.rdb.HMGet(ctx, protocol.TraceKey(dest, h.slot), h.contents...).Result()
 	})
 	for _, one := range kept {
 		text, _ := one.(string) // nil: nothing is kept
@@ -120,7 +120,7 @@ func (l *links) forget(ctx context.Context, dest string, slot int, fence int64, 
 		for _, content := range contents {
 			args = append(args, content)
 		}
-		return struct{}{}, l.run(ctx, forgetScript, []call{{keys: []string{luascripts.TraceKey(dest, slot)}, args: args}})
+		return struct{}{}, l.run(ctx, forgetScript, []call{{keys: []string{protocol.TraceKey(dest, slot)}, args: args}})
 	})
 }
 

@@ -15,8 +15,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -82,7 +82,7 @@ func merged(t *testing.T, rdb redis.UniversalClient) {
 		}
 	}
 	for slot := range topic.Slots {
-		if left := rdb.HGetAll(ctx, luascripts.TraceKey(dest, slot)).Val(); len(left) > 0 {
+		if left := rdb.HGetAll(ctx, protocol.TraceKey(dest, slot)).Val(); len(left) > 0 {
 			t.Errorf("slot %d remembers %v", slot, left)
 		}
 	}
@@ -248,7 +248,7 @@ func TestLinksOfMessagesNamedInABatch(t *testing.T) {
 		kept, alone := make(chan []string, 1), make(chan struct{})
 		w.must(w.client.ListenBatch(topic, rmq.BatchFunc(func(ctx context.Context, b *rmq.Batch) error {
 			if b.Attempt > 1 {
-				kept <- rdb.HKeys(ctx, luascripts.TraceKey(dest, 0)).Val()
+				kept <- rdb.HKeys(ctx, protocol.TraceKey(dest, 0)).Val()
 				defer close(alone)
 				return nil
 			}
@@ -272,7 +272,7 @@ func TestLinksOfMessagesNamedInABatch(t *testing.T) {
 		}
 		wantLinks(t, handled[0], sent...)
 		wantLinks(t, handled[1], sent[4])
-		if n := rdb.HLen(ctx, luascripts.TraceKey(dest, 0)).Val(); n != 2 {
+		if n := rdb.HLen(ctx, protocol.TraceKey(dest, 0)).Val(); n != 2 {
 			t.Errorf("%s: %d are kept when another was handled", how, n)
 		}
 	}
@@ -296,7 +296,7 @@ func TestLinksOfABatchToManySlots(t *testing.T) {
 		}
 		n := 0
 		for slot := range topic.Slots {
-			for content, kept := range rdb.HGetAll(ctx, luascripts.TraceKey(w.tel.destination(topic), slot)).Val() {
+			for content, kept := range rdb.HGetAll(ctx, protocol.TraceKey(w.tel.destination(topic), slot)).Val() {
 				if got := sendsOf(kept, 1); got.count != int64(sends) {
 					t.Errorf("%s was sent %d times, not %d", content, got.count, sends)
 				}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -58,7 +58,7 @@ func TestRightsForLinks(t *testing.T) {
 		full[fmt.Sprint("cancelled ", i)] = "0 00-aa-bb-01 00-aa-bb-01 1"
 	}
 	for slot := range topic.Slots { // so that room is made
-		if err := server.Client(t).HSet(ctx, luascripts.TraceKey("orders", slot), full).Err(); err != nil {
+		if err := server.Client(t).HSet(ctx, protocol.TraceKey("orders", slot), full).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}

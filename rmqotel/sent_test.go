@@ -10,8 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -21,8 +21,8 @@ func TestLinksAreBounded(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	rdb := servertest.Redis(t).Client(t)
-	k := luascripts.KeysOf("bounded-links", 0)
-	keys := []string{luascripts.TraceKey("bounded-links", 0), k.Store, k.Meta, k.Prepare, k.Retry}
+	k := protocol.KeysOf("bounded-links", 0)
+	keys := []string{protocol.TraceKey("bounded-links", 0), k.Store, k.Meta, k.Prepare, k.Retry}
 	for content, key := range map[string]string{"a": k.Store, "b": k.Prepare, "c": k.Retry} {
 		rdb.ZAdd(ctx, key, redis.Z{Score: 1, Member: content})
 	}
@@ -82,21 +82,21 @@ func TestLinksOfWhatWasCancelledMakeRoom(t *testing.T) {
 		return contents
 	}
 	waiting := send("waits", mostContents/10)
-	w.must(rdb.ZRem(ctx, luascripts.StoreKey(dest, 0), anys(send("cancelled", mostContents-len(waiting)))...).Err())
+	w.must(rdb.ZRem(ctx, protocol.StoreKey(dest, 0), anys(send("cancelled", mostContents-len(waiting)))...).Err())
 	later := send("later", 2*perScript)
 	last := send("last", 1)
-	for i, one := range rdb.HMGet(ctx, luascripts.TraceKey(dest, 0), slices.Concat(waiting, last)...).Val() {
+	for i, one := range rdb.HMGet(ctx, protocol.TraceKey(dest, 0), slices.Concat(waiting, last)...).Val() {
 		if one == nil {
 			t.Fatalf("%s is not remembered", slices.Concat(waiting, last)[i])
 		}
 	}
 	kept := 0
-	for _, one := range rdb.HMGet(ctx, luascripts.TraceKey(dest, 0), later...).Val() {
+	for _, one := range rdb.HMGet(ctx, protocol.TraceKey(dest, 0), later...).Val() {
 		if one != nil {
 			kept++
 		}
 	}
-	if n := rdb.HLen(ctx, luascripts.TraceKey(dest, 0)).Val(); n > mostContents || kept < len(later)*3/4 {
+	if n := rdb.HLen(ctx, protocol.TraceKey(dest, 0)).Val(); n > mostContents || kept < len(later)*3/4 {
 		t.Errorf("%d are remembered, with %d of the %d that were sent when there was no room", n, kept, len(later))
 	}
 }
@@ -113,8 +113,8 @@ func TestCopies(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	rdb := servertest.Redis(t).Client(t)
-	k := luascripts.KeysOf("copies", 0)
-	key := luascripts.TraceKey("copies", 0)
+	k := protocol.KeysOf("copies", 0)
+	key := protocol.TraceKey("copies", 0)
 	n := 0
 	remember := func() {
 		t.Helper()

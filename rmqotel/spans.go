@@ -10,7 +10,7 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -43,7 +43,7 @@ func storeKey(dest string, slot int, known bool) string {
 	if !known {
 		return ""
 	}
-	return luascripts.StoreKey(dest, slot)
+	return protocol.StoreKey(dest, slot)
 }
 
 // failed notes in a span what went wrong, and returns the class of it; empty if nothing did.

@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/slots"
 )
 
@@ -101,7 +101,7 @@ func (s *state) observe(ctx context.Context, o metric.Observer) error {
 }
 
 func (s *state) show(o metric.Observer, stats inspector.Stats) {
-	topic := topicKey.String(luascripts.Qualify(s.cfg.Namespace, stats.Topic.Name))
+	topic := topicKey.String(protocol.Qualify(s.cfg.Namespace, stats.Topic.Name))
 	of := metric.WithAttributes(topic)
 	for state, n := range map[string]int{"waiting": stats.Waiting, "in_flight": stats.InFlight, "retrying": stats.Retrying, "dead": stats.Dead} {
 		o.ObserveInt64(s.messages, int64(n), metric.WithAttributes(topic, stateKey.String(state)))

@@ -8,8 +8,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -32,7 +32,7 @@ func stored(t *testing.T, rdb redis.UniversalClient) {
 	w.send(topic, rmq.FixedTime{Content: "later", In: time.Hour})
 	w.send(topic, rmq.FixedTime{Content: "past", At: time.Now().Add(-time.Hour)})
 	w.send(rmq.Topic{Name: "other", Kind: rmq.KindFixedTime, Slots: 1}, rmq.FixedTime{Content: "x", In: time.Hour})
-	k := luascripts.KeysOf("shop:mails", 1)
+	k := protocol.KeysOf("shop:mails", 1)
 	w.must(rdb.ZAdd(ctx, k.Dead, redis.Z{Member: "dead", Score: 1}).Err())
 	w.must(rdb.HSet(ctx, k.Meta, "paused", 1).Err())
 

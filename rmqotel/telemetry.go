@@ -8,8 +8,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/version"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -73,5 +73,5 @@ func Instrument(client *rmq.Config, cfg Config) (*Telemetry, error) {
 
 // destination is the name of a topic in all attributes: with the namespace.
 func (t *Telemetry) destination(topic rmq.Topic) string {
-	return luascripts.Qualify(t.cfg.Namespace, topic.Name)
+	return protocol.Qualify(t.cfg.Namespace, topic.Name)
 }

@@ -9,10 +9,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
 	"github.com/slotmq/go-rmq/rmqprom"
 )
@@ -49,7 +49,7 @@ func TestMergeRatioOfTheQuickstart(t *testing.T) {
 				must.Do(t, err)
 			}
 			for slot := range prices.Slots { // the hour goes by
-				store := luascripts.KeysOf("shop:prices", slot).Store
+				store := protocol.KeysOf("shop:prices", slot).Store
 				for _, item := range rdb.ZRange(ctx, store, 0, -1).Val() {
 					must.Do(t, rdb.ZAddXX(ctx, store, redis.Z{Score: float64(time.Now().UnixMilli() - 1), Member: item}).Err())
 				}
@@ -138,7 +138,7 @@ func TestDeliveriesThatDoNotCount(t *testing.T) {
 	now := func() scraped { return scrape(t, registry) }
 
 	due := float64(time.Now().Add(-2 * time.Hour).UnixMilli()) // which a Send refuses
-	must.Do(t, rdb.ZAdd(ctx, luascripts.StoreKey(jobs.Name, 0), redis.Z{Member: "too late", Score: due}).Err())
+	must.Do(t, rdb.ZAdd(ctx, protocol.StoreKey(jobs.Name, 0), redis.Z{Member: "too late", Score: due}).Err())
 	_, err := client.Send(ctx, jobs, rmq.FixedTime{Content: "not yet", At: time.Now()})
 	must.Do(t, err)
 	becomes(t, now, 2, "messaging_client_consumed_messages_total", "error_type=")
@@ -159,7 +159,7 @@ func TestDeliveriesThatDoNotCount(t *testing.T) {
 	s.want(t, "rmq_slot_moves_total direction=left = 1", "rmq_slot_moves_total direction=gained = 1", "rmq_taken_over_total = 0")
 	handled, back := s.value("messaging_client_consumed_messages_total"), s.value("rmq_handed_back_total")
 	// Others of the batch may begin before Close is heard, or not be in it where the machine is slow.
-	left := float64(rdb.ZCard(ctx, luascripts.StoreKey(jobs.Name, 0)).Val())
+	left := float64(rdb.ZCard(ctx, protocol.StoreKey(jobs.Name, 0)).Val())
 	if handled < 3 || handled+left != 5 || back > left {
 		t.Errorf("%v handled, %v handed back, %v left", handled, back, left)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
 )
 
 // State shows what is stored in Redis. It is a collector that [NewState] has registered.
@@ -48,7 +48,7 @@ func (s *State) Collect(to chan<- prometheus.Metric) {
 	}
 	oldest := time.Now()
 	for name, f := range s.topics {
-		f.collect(luascripts.Qualify(s.cfg.Namespace, name), to)
+		f.collect(protocol.Qualify(s.cfg.Namespace, name), to)
 		if f.at.Before(oldest) {
 			oldest = f.at
 		}

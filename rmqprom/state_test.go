@@ -10,10 +10,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
 	"github.com/slotmq/go-rmq/rmqprom"
 	"github.com/slotmq/go-rmq/slots"
@@ -55,7 +55,7 @@ func fill(t testing.TB, rdb redis.UniversalClient, c *rmq.Client, namespace stri
 	}
 	_, err := c.Send(ctx, topic, rmq.FixedTime{Content: "past", At: time.Now().Add(-time.Minute)})
 	must.Do(t, err)
-	k := luascripts.KeysOf(luascripts.Qualify(namespace, topic.Name), 1)
+	k := protocol.KeysOf(protocol.Qualify(namespace, topic.Name), 1)
 	ago := time.Now().Add(-time.Hour)
 	must.Do(t, rdb.ZAdd(ctx, k.Retry, redis.Z{Member: "failed", Score: float64(ago.UnixMilli()*100 + 16)}).Err())
 	must.Do(t, rdb.ZAdd(ctx, k.Dead, redis.Z{Member: "dead", Score: float64(ago.UnixMilli())}).Err())
@@ -80,12 +80,12 @@ func stateOf(t *testing.T, rdb redis.UniversalClient, namespace string) {
 	must.Do(t, c.Start(ctx))
 
 	s := scrape(t, newState(t, rdb, rmqprom.StateConfig{Namespace: namespace}))
-	topic := " topic=" + luascripts.Qualify(namespace, "mails") + " "
+	topic := " topic=" + protocol.Qualify(namespace, "mails") + " "
 	s.want(t, "rmq_messages"+topic+"state=waiting = 4", "rmq_messages"+topic+"state=in_flight = 0",
 		"rmq_messages"+topic+"state=retrying = 1", "rmq_messages"+topic+"state=dead = 1",
 		"rmq_messages_due"+topic+"= 2", "rmq_slots_paused"+topic+"= 1", "rmq_slots_unread"+topic+"= 0", "rmq_workers"+topic+"= 0",
-		"rmq_workers topic="+luascripts.Qualify(namespace, "idle")+" = 1", "rmq_state_errors_total = 0")
-	if late := s.value("rmq_overdue_seconds", "topic="+luascripts.Qualify(namespace, "mails")); late < 3600 || late > 3600+60 {
+		"rmq_workers topic="+protocol.Qualify(namespace, "idle")+" = 1", "rmq_state_errors_total = 0")
+	if late := s.value("rmq_overdue_seconds", "topic="+protocol.Qualify(namespace, "mails")); late < 3600 || late > 3600+60 {
 		t.Errorf("overdue by %v s", late)
 	}
 	if old := s.value("rmq_state_age_seconds"); old <= 0 || old > 60 {
@@ -161,8 +161,8 @@ func TestStateIsBounded(t *testing.T) {
 	}
 	// A new round sees what has changed and what is gone.
 	send("topic-1", "y")
-	must.Do(t, rdb.SRem(ctx, luascripts.TopicsKey, "topic-4").Err())
-	must.Do(t, rdb.Del(ctx, luascripts.DefinitionKey("topic-4")).Err())
+	must.Do(t, rdb.SRem(ctx, protocol.TopicsKey, "topic-4").Err())
+	must.Do(t, rdb.Del(ctx, protocol.DefinitionKey("topic-4")).Err())
 	var last scraped
 	for range 3 {
 		last = scrape(t, few)
@@ -179,7 +179,7 @@ func TestStateInPart(t *testing.T) {
 	rdb := servertest.Redis(t).Client(t)
 	c := newClient(t, rmq.Config{Redis: rdb})
 	fill(t, rdb, c, "", rmq.Topic{Name: "mails", Kind: rmq.KindFixedTime, Slots: 8})
-	must.Do(t, rdb.Set(ctx, luascripts.KeysOf("mails", 5).Prepare, "x", 0).Err())
+	must.Do(t, rdb.Set(ctx, protocol.KeysOf("mails", 5).Prepare, "x", 0).Err())
 	s := scrape(t, newState(t, rdb, rmqprom.StateConfig{}))
 	s.want(t, "rmq_slots_unread topic=mails = 1", "rmq_messages topic=mails state=dead = 1", "rmq_state_errors_total = 1")
 }
@@ -216,12 +216,12 @@ func TestStateOfAClusterWithASilentMaster(t *testing.T) {
 	var hanging *servertest.Server
 	silent := 0
 	for _, s := range cluster.Nodes() {
-		if s != cluster.MasterOf(t, luascripts.DefinitionKey("orders")) && s != cluster.MasterOf(t, luascripts.WorkersKey("orders")) {
+		if s != cluster.MasterOf(t, protocol.DefinitionKey("orders")) && s != cluster.MasterOf(t, protocol.WorkersKey("orders")) {
 			hanging = s
 		}
 	}
 	for slot := range orders.Slots {
-		if cluster.MasterOf(t, luascripts.StoreKey("orders", slot)) == hanging {
+		if cluster.MasterOf(t, protocol.StoreKey("orders", slot)) == hanging {
 			silent++
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/frozen"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/servers/frozen"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
 )
@@ -110,7 +110,7 @@ func (c *Client) set(now time.Time) {
 func (c *Client) nextDue() (next time.Time, found bool) {
 	c.t.Helper()
 	ctx, now := context.Background(), c.Now()
-	topics, err := c.rdb.SMembers(ctx, luascripts.TopicsKey).Result()
+	topics, err := c.rdb.SMembers(ctx, protocol.TopicsKey).Result()
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -127,15 +127,15 @@ func (c *Client) nextDue() (next time.Time, found bool) {
 		}
 	}
 	for _, topic := range topics {
-		definition := c.rdb.HGetAll(ctx, luascripts.DefinitionKey(topic)).Val()
+		definition := c.rdb.HGetAll(ctx, protocol.DefinitionKey(topic)).Val()
 		slots, _ := strconv.Atoi(definition["slots"])
 		for slot := range slots {
-			keys := luascripts.KeysOf(topic, slot)
+			keys := protocol.KeysOf(topic, slot)
 			if kind, _ := message.ParseKind(definition["kind"]); kind.Timed() {
 				earliest(keys.Store, 1)
 			}
 			earliest(keys.Retry, 1.0/100) // ms × 100 + the retries left
-			earliest(luascripts.PlanKey(topic, slot), 1)
+			earliest(protocol.PlanKey(topic, slot), 1)
 		}
 	}
 	return next, found

@@ -1,6 +1,6 @@
 package slots
 
-import "github.com/slotmq/go-rmq/internal/hash"
+import "github.com/slotmq/go-rmq/internal/protocol/hash"
 
 // Of returns the slot of a basis among n slots: its IEEE CRC-32 modulo n. n is
 // a power of two.

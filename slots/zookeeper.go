@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/keeper"
+	"github.com/slotmq/go-rmq/internal/sharing/keeper"
 )
 
 // Sharing says how the workers of a topic share its slots out. Only [ZooKeeper]

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/examples/internal/store"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -80,7 +80,7 @@ func poison(ctx context.Context, s *store.Store) (result measured, err error) {
 
 // obituary reads what is kept about a dead message. It is there as soon as the
 // worker has reported the last failure.
-func obituary(ctx context.Context, s *store.Store, t rmq.Topic, slot int, content string) (died time.Time, why luascripts.Failure, err error) {
+func obituary(ctx context.Context, s *store.Store, t rmq.Topic, slot int, content string) (died time.Time, why protocol.Failure, err error) {
 	keys := s.Keys(t.Name, slot)
 	for {
 		score, err := s.Redis.ZScore(ctx, keys.Dead, content).Result()
@@ -98,7 +98,7 @@ func obituary(ctx context.Context, s *store.Store, t rmq.Topic, slot int, conten
 	if err != nil {
 		return died, why, err
 	}
-	why, ok := luascripts.ParseFailure(entry)
+	why, ok := protocol.ParseFailure(entry)
 	if !ok {
 		return died, why, fmt.Errorf("%s holds %q", keys.Why, entry)
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/examples/internal/store"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -45,7 +45,7 @@ func shared(ctx context.Context, s *store.Store, t rmq.Topic, workers int) error
 // listed waits until so many workers are in a topic's list of members in Redis.
 func listed(ctx context.Context, s *store.Store, t rmq.Topic, workers int) error {
 	for {
-		n, err := s.Redis.ZCard(ctx, luascripts.WorkersKey(luascripts.Qualify(s.Namespace, t.Name))).Result()
+		n, err := s.Redis.ZCard(ctx, protocol.WorkersKey(protocol.Qualify(s.Namespace, t.Name))).Result()
 		if err != nil || n == int64(workers) {
 			return err
 		}

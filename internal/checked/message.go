@@ -32,7 +32,7 @@ type Message struct {
 	Value   int64
 	FromNow bool
 	TTL     int64  // how long it may live, in ms; 0: for ever
-	Note    string // what a topic with notes is told of it: see luascripts.NoteArg
+	Note    string // what a topic with notes is told of it: see protocol.NoteArg
 	Unique  int64  // for how many ms an equal one is a duplicate; 0: none ever is
 	Ceiling int64  // ms after its first send beyond which later ones do not move it; 0: they never do
 }

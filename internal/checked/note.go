@@ -5,8 +5,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/slotmq/go-rmq/internal/limits"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -33,7 +33,7 @@ func (c *Message) note(t message.Topic, ttl time.Duration, headers map[string]st
 	if err := checkHeaders(headers); err != nil {
 		return "", err
 	}
-	return luascripts.NoteArg(c.TTL, headers), nil
+	return protocol.NoteArg(c.TTL, headers), nil
 }
 
 // Outlives checks that the message has not expired when it is due, if it is sent at now, the time of

@@ -10,9 +10,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/definition"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/definition"
 	"github.com/slotmq/go-rmq/internal/testing/must"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -38,11 +38,11 @@ func whyOf(died time.Time, priority, reason string) string {
 func bury(t testing.TB, rdb redis.UniversalClient, topic message.Topic, n int, of func(i int) deadOne) {
 	t.Helper()
 	topic = definition.Full(topic)
-	_, errs := luascripts.New(rdb).Define(ctx, []string{topic.Name}, []luascripts.Definition{{
-		Kind: topic.Kind.String(), Slots: topic.Slots, Literal: topic.Literal, Layout: luascripts.Layout,
+	_, errs := protocol.New(rdb).Define(ctx, []string{topic.Name}, []protocol.Definition{{
+		Kind: topic.Kind.String(), Slots: topic.Slots, Literal: topic.Literal, Layout: protocol.Layout,
 	}})
 	must.Do(t, errs[0])
-	must.Do(t, rdb.SAdd(ctx, luascripts.TopicsKey, topic.Name).Err())
+	must.Do(t, rdb.SAdd(ctx, protocol.TopicsKey, topic.Name).Err())
 	const some = 20_000
 	for from := 0; from < n; from += some {
 		dead, why := make([][]redis.Z, topic.Slots), make([][]any, topic.Slots)
@@ -56,7 +56,7 @@ func bury(t testing.TB, rdb redis.UniversalClient, topic message.Topic, n int, o
 		}
 		pipe := rdb.Pipeline()
 		for slot := range topic.Slots {
-			k := luascripts.KeysOf(topic.Name, slot)
+			k := protocol.KeysOf(topic.Name, slot)
 			if len(dead[slot]) > 0 {
 				pipe.ZAdd(ctx, k.Dead, dead[slot]...)
 			}
@@ -71,12 +71,12 @@ func bury(t testing.TB, rdb redis.UniversalClient, topic message.Topic, n int, o
 
 // members are all contents of one kind of key of a topic, and their scores. One that is in two
 // slots fails the test.
-func members(t testing.TB, rdb redis.UniversalClient, topic message.Topic, key func(luascripts.SlotKeys) string) map[string]float64 {
+func members(t testing.TB, rdb redis.UniversalClient, topic message.Topic, key func(protocol.SlotKeys) string) map[string]float64 {
 	t.Helper()
 	topic = definition.Full(topic)
 	all := map[string]float64{}
 	for slot := range topic.Slots {
-		zs, err := rdb.ZRangeWithScores(ctx, key(luascripts.KeysOf(topic.Name, slot)), 0, -1).Result()
+		zs, err := rdb.ZRangeWithScores(ctx, key(protocol.KeysOf(topic.Name, slot)), 0, -1).Result()
 		must.Do(t, err)
 		for _, z := range zs {
 			content := z.Member.(string)
@@ -89,8 +89,8 @@ func members(t testing.TB, rdb redis.UniversalClient, topic message.Topic, key f
 	return all
 }
 
-func inStore(k luascripts.SlotKeys) string { return k.Store }
-func inDead(k luascripts.SlotKeys) string  { return k.Dead }
+func inStore(k protocol.SlotKeys) string { return k.Store }
+func inDead(k protocol.SlotKeys) string  { return k.Dead }
 
 // answered is a call at which a person types something.
 func (s at) answered(answer string, args ...string) result {

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -82,14 +82,14 @@ func TestEvery(t *testing.T) {
 		}
 
 		// A clock was years ahead.
-		must.Do(t, s.rdb.ZRem(ctx, luascripts.PlanKey("reports", 2), "look").Err())
+		must.Do(t, s.rdb.ZRem(ctx, protocol.PlanKey("reports", 2), "look").Err())
 		says("look: mended, in slot 2 of reports, due in SPAN (TIME)", "set", "reports", "look", "--content", "look", "--period", "10m", "--until", "2090-01-01T00:00:00Z")
 
 		// At its end it stays, so that it is not begun again.
-		at := luascripts.RuleKey("reports", 2)
+		at := protocol.RuleKey("reports", 2)
 		ended := strings.Replace(s.rdb.HGet(ctx, at, "look").Val(), fmt.Sprint(time.Date(2090, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()), "1700000000000", 1)
 		must.Do(t, s.rdb.HSet(ctx, at, "look", ended).Err())
-		must.Do(t, s.rdb.ZRem(ctx, luascripts.PlanKey("reports", 2), "look").Err())
+		must.Do(t, s.rdb.ZRem(ctx, protocol.PlanKey("reports", 2), "look").Err())
 		says("look: kept, in slot 2 of reports, ended; to begin it again, rmq every stop it\nfirst", "set", "reports", "look", "--content", "look", "--period", "10m", "--until", "2023-11-14T22:13:20Z")
 		if got := s.text(t, "every", "list", "reports"); !strings.Contains(got, "look      ended") {
 			t.Errorf("%q", got)
@@ -113,7 +113,7 @@ func TestEvery(t *testing.T) {
 		s.text(t, "every", "stop", "reports", "in turn")
 
 		// One that cannot be read here.
-		rule := luascripts.RuleKey("reports", 0)
+		rule := protocol.RuleKey("reports", 0)
 		must.Do(t, s.rdb.HSet(ctx, rule, "nightly", strings.Replace(s.rdb.HGet(ctx, rule, "nightly").Val(), "Europe/Berlin", "Mars/Base", 1)).Err())
 		says(`PLAN  NEXT  SLOT  RULE  CONTENT
 			nightly  due in SPAN  0  cannot be read here, see rmq doctor`, "list", "reports")
@@ -141,7 +141,7 @@ func TestEveryRunOfEachKind(t *testing.T) {
 			if got := s.objects(t, "every", "list", topic); got[0]["content_base64"] != "/wAB" {
 				t.Errorf("%v", got)
 			}
-			if s.rdb.ZScore(ctx, luascripts.StoreKey(topic, 1), "\xff\x00\x01").Val() == 0 {
+			if s.rdb.ZScore(ctx, protocol.StoreKey(topic, 1), "\xff\x00\x01").Val() == 0 {
 				t.Errorf("%s: it is not stored", topic)
 			}
 		}
@@ -180,7 +180,7 @@ func TestEveryRefuses(t *testing.T) {
 		} {
 			s.refused(t, x.code, x.says, append([]string{"every"}, strings.Fields(x.args)...)...)
 		}
-		if n := len(s.rdb.HGetAll(ctx, luascripts.RuleKey("orders", 0)).Val()); n != 0 {
+		if n := len(s.rdb.HGetAll(ctx, protocol.RuleKey("orders", 0)).Val()); n != 0 {
 			t.Error("a plan is stored")
 		}
 	})

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -23,7 +23,7 @@ func multitude(t *testing.T, s at, topic message.Topic, each int, waiting, died 
 		end
 		return 1`
 	for slot := range topic.Slots {
-		k := luascripts.KeysOf(topic.Name, slot)
+		k := protocol.KeysOf(topic.Name, slot)
 		for from := 0; from < each; from += 2500 { // a Cluster takes a server that computes for long for a dead one
 			must.Do(t, s.rdb.Eval(ctx, script, []string{k.Store, k.Dead}, from, waiting.UnixMilli(), died.UnixMilli(), slot).Err())
 		}

@@ -7,9 +7,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -21,10 +21,10 @@ func TestOneMasterHangs(t *testing.T) {
 	rdb := c.Client(t)
 	mails := message.Topic{Name: "mails", Kind: message.KindPriority, Slots: 1}
 	send(t, rdb, mails, message.Priority{Content: "a", Priority: 20})
-	k := luascripts.KeysOf(mails.Name, 0)
+	k := protocol.KeysOf(mails.Name, 0)
 	must.Do(t, rdb.ZAdd(ctx, k.Dead, redis.Z{Member: "b", Score: 1_700_000_000_000}).Err())
 	var needed []string
-	for _, key := range []string{luascripts.TopicsKey, luascripts.DefinitionKey(mails.Name), k.Store, luascripts.WorkersKey(mails.Name)} {
+	for _, key := range []string{protocol.TopicsKey, protocol.DefinitionKey(mails.Name), k.Store, protocol.WorkersKey(mails.Name)} {
 		needed = append(needed, c.MasterOf(t, key).Addr())
 	}
 	n := slices.IndexFunc(c.Nodes(), func(s *servertest.Server) bool { return !slices.Contains(needed, s.Addr()) })

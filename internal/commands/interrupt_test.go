@@ -18,13 +18,13 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
-	"github.com/slotmq/go-rmq/internal/words"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/text/words"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -170,8 +170,8 @@ func (c cemetery) look(what string) (dead int) {
 			c.t.Fatalf("%s: %q is new", what, content)
 		}
 	}
-	for _, k := range []func(luascripts.SlotKeys) string{
-		func(k luascripts.SlotKeys) string { return k.Prepare }, func(k luascripts.SlotKeys) string { return k.Retry },
+	for _, k := range []func(protocol.SlotKeys) string{
+		func(k protocol.SlotKeys) string { return k.Prepare }, func(k protocol.SlotKeys) string { return k.Retry },
 	} {
 		if n := len(members(c.t, c.rdb, c.topic, k)); n != 0 {
 			c.t.Fatalf("%s: %d are in flight or retried", what, n)
@@ -274,7 +274,7 @@ func interruptedOnCluster(t *testing.T, dir string) {
 		for struck := false; !struck; {
 			pipe, dead := c.rdb.Pipeline(), int64(0)
 			for slot := range 16 {
-				pipe.ZCard(ctx, luascripts.KeysOf("orders", slot).Dead)
+				pipe.ZCard(ctx, protocol.KeysOf("orders", slot).Dead)
 			}
 			cards, err := pipe.Exec(ctx)
 			must.Do(t, err)

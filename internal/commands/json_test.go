@@ -8,10 +8,10 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -22,7 +22,7 @@ func TestStrangeTopics(t *testing.T) {
 	server := servertest.Redis(t)
 	s := at{server.Client(t), "redis://" + server.Addr()}
 	define(t, s.rdb, "orders")
-	must.Do(t, s.rdb.SAdd(ctx, luascripts.TopicsKey, "or\x1b[31m", "or\u009b31m", "or\nder").Err())
+	must.Do(t, s.rdb.SAdd(ctx, protocol.TopicsKey, "or\x1b[31m", "or\u009b31m", "or\nder").Err())
 	if r := s.call(t, "__complete", "stats", "or"); r.code != 0 || !strings.HasPrefix(r.out, "orders\n:") {
 		t.Errorf("%+v", r)
 	}

@@ -15,10 +15,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/redisinfo"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/servers/redisinfo"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -39,13 +39,13 @@ func largeContents(t *testing.T, dir string) {
 	died := time.Now().Add(-time.Hour)
 	bury(t, rdb, topic, 0, nil) // defines it
 	for i := range n {
-		k := luascripts.KeysOf(topic.Name, i%topic.Slots)
+		k := protocol.KeysOf(topic.Name, i%topic.Slots)
 		content := fmt.Sprint(i) + filler
 		at := died.Add(time.Duration(i/3) * time.Second).UnixMilli() // three at a time
 		must.Do(t, rdb.ZAdd(ctx, k.Dead, redis.Z{Member: content, Score: float64(at)}).Err())
 		must.Do(t, rdb.HSet(ctx, k.Why, content, fmt.Sprintf("17 %d %d - app7-1 no such shop", at, at)).Err())
 		if i < 20 { // a batch that somebody took, all in one slot
-			k = luascripts.KeysOf(topic.Name, 0)
+			k = protocol.KeysOf(topic.Name, 0)
 			must.Do(t, rdb.ZAdd(ctx, k.Prepare, redis.Z{Member: "flying" + content, Score: float64(at/1000/1e9*1e9*1000 + 1_700_000_000_016)}).Err())
 			must.Do(t, rdb.HSet(ctx, k.Meta, "holder", "w", "batch", 1, "lease", 0).Err())
 		}
@@ -64,7 +64,7 @@ func largeContents(t *testing.T, dir string) {
 	watching.Go(func() {
 		small := message.Topic{Name: "small", Kind: message.KindRangeMerge, Slots: 1}
 		send(t, rdb, small, later("x"))
-		key := luascripts.StoreKey(small.Name, 0)
+		key := protocol.StoreKey(small.Name, 0)
 		again := time.NewTicker(time.Millisecond)
 		defer again.Stop()
 		for {

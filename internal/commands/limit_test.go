@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -19,7 +19,7 @@ func TestLimit(t *testing.T) {
 		}
 		says("orders: no limit\n", "limit", "orders")
 		says("orders: nothing to do, there was no limit\n", "limit", "orders", "--off")
-		channel := s.rdb.Subscribe(ctx, luascripts.WakeChannel("orders"))
+		channel := s.rdb.Subscribe(ctx, protocol.WakeChannel("orders"))
 		defer channel.Close()
 		if _, err := channel.Receive(ctx); err != nil {
 			t.Fatal(err)
@@ -81,7 +81,7 @@ func TestLimitRefuses(t *testing.T) {
 		} {
 			s.refused(t, x.code, x.says, append([]string{"limit"}, strings.Fields(x.args)...)...)
 		}
-		if n := s.rdb.Exists(ctx, luascripts.PolicyKey("orders")).Val(); n != 0 {
+		if n := s.rdb.Exists(ctx, protocol.PolicyKey("orders")).Val(); n != 0 {
 			t.Error("a limit is stored")
 		}
 	})

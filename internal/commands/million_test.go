@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/internal/words"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/text/words"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -70,7 +70,7 @@ func exportMillion(t *testing.T, dir string) {
 		end
 		return 1`
 	for slot := range topic.Slots {
-		k := luascripts.KeysOf(topic.Name, slot)
+		k := protocol.KeysOf(topic.Name, slot)
 		must.Do(t, rdb.Eval(ctx, script, []string{k.Dead, k.Why}, slot, million, begin.UnixMilli()).Err())
 	}
 	s := shell{t, dir, "redis://" + server.Addr()}

@@ -9,9 +9,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -39,9 +39,9 @@ func TestWrongTypeHidesNoOther(t *testing.T) {
 			for n := range 8 {
 				send(t, s.rdb, topic, message.Priority{Content: fmt.Sprint("m", n), Priority: 20})
 			}
-			must.Do(t, s.rdb.ZAdd(ctx, luascripts.KeysOf(name, 0).Dead, redis.Z{Member: dead, Score: 1_700_000_000_000}).Err())
+			must.Do(t, s.rdb.ZAdd(ctx, protocol.KeysOf(name, 0).Dead, redis.Z{Member: dead, Score: 1_700_000_000_000}).Err())
 		}
-		bad := luascripts.KeysOf("orders", 1).Dead
+		bad := protocol.KeysOf("orders", 1).Dead
 		must.Do(t, s.rdb.HSet(ctx, bad, "f", "v").Err())
 		says := "orders slot 1: "
 		s.partOf(t, "stats", "1 of 2 slots", says)
@@ -65,9 +65,9 @@ func TestWrongTypeHidesNoOther(t *testing.T) {
 		if r := s.call(t, "dead", "export", "orders"); r.code != 1 || r.out != "" {
 			t.Errorf("%+v", r)
 		}
-		must.Do(t, s.rdb.HSet(ctx, luascripts.DefinitionKey("orders"), "sharing", "redis").Err())
-		must.Do(t, s.rdb.HSet(ctx, luascripts.WorkersKey("orders"), "f", "v").Err())
-		s.partOf(t, "workers", "no workers where it could be looked", "orders: read the workers in "+luascripts.WorkersKey("orders"))
+		must.Do(t, s.rdb.HSet(ctx, protocol.DefinitionKey("orders"), "sharing", "redis").Err())
+		must.Do(t, s.rdb.HSet(ctx, protocol.WorkersKey("orders"), "f", "v").Err())
+		s.partOf(t, "workers", "no workers where it could be looked", "orders: read the workers in "+protocol.WorkersKey("orders"))
 		s.partOf(t, "slots orders", "\n   0  ?", "orders: ", says)
 	})
 }
@@ -83,13 +83,13 @@ func TestHangingMasterHidesNoOther(t *testing.T) {
 	}
 	s := at{rdb, "redis-cluster://" + strings.Join(addrs, ",") + "?read_timeout=5s"}
 	topic := message.Topic{Name: "mails", Kind: message.KindPriority, Slots: 16}
-	needed := []string{luascripts.TopicsKey, luascripts.DefinitionKey(topic.Name), luascripts.WorkersKey(topic.Name)}
+	needed := []string{protocol.TopicsKey, protocol.DefinitionKey(topic.Name), protocol.WorkersKey(topic.Name)}
 	hanging := c.Nodes()[slices.IndexFunc(c.Nodes(), func(n *servertest.Server) bool {
 		return !slices.ContainsFunc(needed, func(key string) bool { return c.MasterOf(t, key) == n })
 	})]
 	hidden := 0
 	for slot := range topic.Slots {
-		if k := luascripts.KeysOf(topic.Name, slot); c.MasterOf(t, k.Store) == hanging {
+		if k := protocol.KeysOf(topic.Name, slot); c.MasterOf(t, k.Store) == hanging {
 			hidden++
 		} else {
 			must.Do(t, rdb.ZAdd(ctx, k.Dead, redis.Z{Member: fmt.Sprint("deadOne", slot), Score: 1_700_000_000_000}).Err())
@@ -116,9 +116,9 @@ func TestHangingMasterOfTheList(t *testing.T) {
 	t.Parallel()
 	c := servertest.Cluster(t, 3, 0)
 	rdb := c.Client(t)
-	hanging := c.MasterOf(t, luascripts.TopicsKey)
+	hanging := c.MasterOf(t, protocol.TopicsKey)
 	name := "mails"
-	for n := 0; c.MasterOf(t, luascripts.DefinitionKey(name)) == hanging; n++ {
+	for n := 0; c.MasterOf(t, protocol.DefinitionKey(name)) == hanging; n++ {
 		name = fmt.Sprint("mails", n)
 	}
 	topic := message.Topic{Name: name, Kind: message.KindPriority, Slots: 16}
@@ -135,7 +135,7 @@ func TestHangingMasterOfTheList(t *testing.T) {
 	var calls sync.WaitGroup // each waits for the one that hangs
 	for _, line := range []string{"stats", "topics"} {
 		calls.Go(func() {
-			s.partOf(t, line, "", "list topics in "+luascripts.TopicsKey+": server "+hanging.Addr()+" does not answer")
+			s.partOf(t, line, "", "list topics in "+protocol.TopicsKey+": server "+hanging.Addr()+" does not answer")
 		})
 	}
 	calls.Go(func() { s.partOf(t, "stats "+name, "of 16 slots", "server "+hanging.Addr()+" does not answer: ") })

@@ -10,9 +10,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 )
 
 // stocked fills the topic orders: 1,200 wait in two slots, 2 before their retries, 1 dead, 1 in flight.
@@ -23,7 +23,7 @@ func stocked(t *testing.T, rdb redis.UniversalClient) {
 	bury(t, rdb, orders, 1, func(int) deadOne { return deadOne{content: "dies", died: time.Now().Add(-time.Hour)} })
 	soon := float64(time.Now().Add(time.Hour).UnixMilli())
 	for slot := range 2 {
-		k := luascripts.KeysOf("orders", slot)
+		k := protocol.KeysOf("orders", slot)
 		var zs []redis.Z
 		for i := range 600 {
 			zs = append(zs, redis.Z{Member: fmt.Sprint("waits ", i), Score: soon})
@@ -31,7 +31,7 @@ func stocked(t *testing.T, rdb redis.UniversalClient) {
 		must.Do(t, rdb.ZAdd(ctx, k.Store, zs...).Err())
 		must.Do(t, rdb.ZAdd(ctx, k.Retry, redis.Z{Member: "retries", Score: soon*100 + 16}).Err())
 	}
-	must.Do(t, rdb.ZAdd(ctx, luascripts.KeysOf("orders", 0).Prepare, redis.Z{Member: "flies", Score: float64(time.Now().Unix()*1000 + 16)}).Err())
+	must.Do(t, rdb.ZAdd(ctx, protocol.KeysOf("orders", 0).Prepare, redis.Z{Member: "flies", Score: float64(time.Now().Unix()*1000 + 16)}).Err())
 }
 
 func TestPurge(t *testing.T) {

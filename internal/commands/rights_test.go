@@ -15,9 +15,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/commands/frame"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -73,7 +73,7 @@ func (a account) at(url string) string {
 func atRest(t *testing.T, rdb redis.UniversalClient, kind message.Kind) {
 	t.Helper()
 	topic := message.Topic{Name: "orders", Kind: kind, Slots: 1}
-	k := luascripts.KeysOf("orders", 0)
+	k := protocol.KeysOf("orders", 0)
 	forget(t, rdb)
 	died := time.Now().Add(-time.Hour)
 	bury(t, rdb, topic, 4, func(i int) deadOne {
@@ -83,8 +83,8 @@ func atRest(t *testing.T, rdb redis.UniversalClient, kind message.Kind) {
 	must.Do(t, rdb.ZAdd(ctx, k.Prepare, redis.Z{Score: float64(time.Now().Unix()*1000 + 16), Member: "busy"}).Err())
 	must.Do(t, rdb.HSet(ctx, k.Why, "flaky", whyOf(died, "17", "timed out")).Err())
 	must.Do(t, rdb.HSet(ctx, k.Meta, "holder", "app7-1-2", "batch", 3, "until", time.Now().Add(time.Minute).UnixMilli(), "lease", 30_000, "why", 1).Err())
-	must.Do(t, rdb.HSet(ctx, luascripts.DefinitionKey("orders"), "sharing", "redis").Err())
-	must.Do(t, rdb.ZAdd(ctx, luascripts.WorkersKey("orders"), redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: "app7-1-2"}).Err())
+	must.Do(t, rdb.HSet(ctx, protocol.DefinitionKey("orders"), "sharing", "redis").Err())
+	must.Do(t, rdb.ZAdd(ctx, protocol.WorkersKey("orders"), redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: "app7-1-2"}).Err())
 	waiting := float64(time.Now().Add(time.Hour).UnixMilli())
 	if kind == message.KindPriority {
 		waiting = 90
@@ -95,15 +95,15 @@ func atRest(t *testing.T, rdb redis.UniversalClient, kind message.Kind) {
 // dies has the worker of the topic be dead, and its lease just over: else the topic is not deleted.
 func dies(t *testing.T, rdb redis.UniversalClient) {
 	t.Helper()
-	must.Do(t, rdb.Del(ctx, luascripts.WorkersKey("orders")).Err())
-	must.Do(t, rdb.HSet(ctx, luascripts.KeysOf("orders", 0).Meta, "until", time.Now().Add(-time.Second).UnixMilli()).Err())
+	must.Do(t, rdb.Del(ctx, protocol.WorkersKey("orders")).Err())
+	must.Do(t, rdb.HSet(ctx, protocol.KeysOf("orders", 0).Meta, "until", time.Now().Add(-time.Second).UnixMilli()).Err())
 }
 
 // forget takes the topic and the scripts away.
 func forget(t *testing.T, rdb redis.UniversalClient) {
 	t.Helper()
 	must.Do(t, rdb.ScriptFlush(ctx).Err())
-	for _, key := range append(slices.Concat(luascripts.OfSlot("orders", 0), luascripts.OfTopic("orders")), luascripts.TopicsKey) {
+	for _, key := range append(slices.Concat(protocol.OfSlot("orders", 0), protocol.OfTopic("orders")), protocol.TopicsKey) {
 		must.Do(t, rdb.Del(ctx, key).Err())
 	}
 }

@@ -9,9 +9,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -21,11 +21,11 @@ func TestLongRunsAreShown(t *testing.T) {
 	server := servertest.Redis(t)
 	s := at{server.Client(t), "redis://" + server.Addr()}
 	atRest(t, s.rdb, message.KindFixedTime)
-	k, key := luascripts.KeysOf("orders", 0), luascripts.RunningKey("orders")
+	k, key := protocol.KeysOf("orders", 0), protocol.RunningKey("orders")
 	must.Do(t, s.rdb.ZAdd(ctx, k.Prepare, redis.Z{Score: float64(time.Now().Unix()*1000 + 16), Member: "beside"}).Err())
 	note := func(timeout time.Duration, contents ...string) {
 		t.Helper()
-		r := luascripts.Running{Worker: "app7-1-2", Since: time.Now().Add(-130 * time.Second), Timeout: timeout, Fence: 3}
+		r := protocol.Running{Worker: "app7-1-2", Since: time.Now().Add(-130 * time.Second), Timeout: timeout, Fence: 3}
 		r.NoteContents(contents)
 		must.Do(t, s.rdb.Del(ctx, key).Err())
 		must.Do(t, s.rdb.ZAdd(ctx, key, redis.Z{Score: float64(time.Now().Add(time.Minute).UnixMilli()), Member: r.String()}).Err())
@@ -65,14 +65,14 @@ func TestLongRunsAreShown(t *testing.T) {
 
 	// Many are counted.
 	for n := range 14 {
-		r := luascripts.Running{Slot: n, Worker: "app7-1-2", Since: time.Now().Add(-time.Minute), Timeout: time.Hour}
+		r := protocol.Running{Slot: n, Worker: "app7-1-2", Since: time.Now().Add(-time.Minute), Timeout: time.Hour}
 		r.NoteContents([]string{fmt.Sprint(n)})
 		must.Do(t, s.rdb.ZAdd(ctx, key, redis.Z{Score: float64(time.Now().Add(time.Minute).UnixMilli()), Member: r.String()}).Err())
 	}
 	shows("and 5 handlers for less ", "workers")
 
 	// A worker that is not listed any more, and one of its handlers that goes on.
-	must.Do(t, s.rdb.Del(ctx, key, luascripts.WorkersKey("orders")).Err())
+	must.Do(t, s.rdb.Del(ctx, key, protocol.WorkersKey("orders")).Err())
 	note(time.Hour, "busy")
 	shows("app7-1-2 orders 0 not listed ", "workers")
 	shows("a handler of app7-1-2 has run busy, slot 0 of orders, for 2m10s ", "workers")

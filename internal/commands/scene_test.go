@@ -10,9 +10,9 @@ import (
 
 	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
 )
@@ -45,7 +45,7 @@ func send(t testing.TB, rdb redis.UniversalClient, topic message.Topic, ms ...me
 	must.Do(t, err)
 	must.Do(t, p.Close(ctx))
 	await.True(t, "the topic is in the list", func() bool { // which a busy machine may do behind the answer
-		return rdb.SIsMember(ctx, luascripts.TopicsKey, topic.Name).Val()
+		return rdb.SIsMember(ctx, protocol.TopicsKey, topic.Name).Val()
 	})
 }
 

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/commands/frame"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -106,16 +106,16 @@ func TestSend(t *testing.T) {
 		s.refused(t, 1, "mails is literal; leave --literal away", "send", "mails", "x", "--literal=false", "--in", "1h")
 		s.refused(t, 1, "mails has no notes; leave --notes away", "send", "mails", "x", "--notes", "--in", "1h")
 		s.text(t, "send", "offers", "x", "--kind", "priority", "--notes", "--priority", "20")
-		if s.rdb.HGet(ctx, luascripts.DefinitionKey("offers"), "layout").Val() != strconv.Itoa(luascripts.NotesLayout) {
+		if s.rdb.HGet(ctx, protocol.DefinitionKey("offers"), "layout").Val() != strconv.Itoa(protocol.NotesLayout) {
 			t.Error("offers has no notes")
 		}
 		s.text(t, "send", "offers", "x", "--priority", "20", "--ttl", "90m", "--header", "shop=Rome", "--header", "q=a=b", "--header", "shop=Bonn", "--header", "empty=")
-		note, ok := luascripts.ParseNote(s.rdb.HGet(ctx, luascripts.NoteKey("offers", slots.Of("x", 64)), "x").Val())
+		note, ok := protocol.ParseNote(s.rdb.HGet(ctx, protocol.NoteKey("offers", slots.Of("x", 64)), "x").Val())
 		if !ok || note.Sends != 2 || note.Expires != 0 || !maps.Equal(note.Headers, map[string]string{"shop": "Bonn", "q": "a=b", "empty": ""}) {
 			t.Errorf("%+v", note) // the first send had no TTL, so it is wanted for ever
 		}
 		s.text(t, "send", "offers", "y", "--priority", "20", "--ttl", "90m")
-		note, ok = luascripts.ParseNote(s.rdb.HGet(ctx, luascripts.NoteKey("offers", slots.Of("y", 64)), "y").Val())
+		note, ok = protocol.ParseNote(s.rdb.HGet(ctx, protocol.NoteKey("offers", slots.Of("y", 64)), "y").Val())
 		if !ok || time.Duration(note.Expires-note.First)*time.Millisecond != 90*time.Minute || note.Headers != nil {
 			t.Errorf("%+v", note)
 		}

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -85,8 +85,8 @@ func TestSendBatch(t *testing.T) {
 		}
 		r = s.answered(`{"content":"x"}`+"\n"+`{"content":"y","ttl":"1h","headers":{"shop":"Bonn"}}`,
 			"send", "offers", "--kind", "priority", "--notes", "--slots", "1", "--batch", "-", "--priority", "20", "--ttl", "2h", "--header", "shop=Rome")
-		x, _ := luascripts.ParseNote(s.rdb.HGet(ctx, luascripts.NoteKey("offers", 0), "x").Val())
-		y, _ := luascripts.ParseNote(s.rdb.HGet(ctx, luascripts.NoteKey("offers", 0), "y").Val())
+		x, _ := protocol.ParseNote(s.rdb.HGet(ctx, protocol.NoteKey("offers", 0), "x").Val())
+		y, _ := protocol.ParseNote(s.rdb.HGet(ctx, protocol.NoteKey("offers", 0), "y").Val())
 		const hour = 3_600_000
 		if r.code != 0 || x.Headers["shop"] != "Rome" || x.Expires-x.First != 2*hour || y.Headers["shop"] != "Bonn" || y.Expires-y.First != hour {
 			t.Errorf("%+v: %+v, %+v", r, x, y)

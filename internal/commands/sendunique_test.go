@@ -7,9 +7,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/hash"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/hash"
 	"github.com/slotmq/go-rmq/internal/testing/must"
-	"github.com/slotmq/go-rmq/luascripts"
 )
 
 // What is unique is sent once, and said so; a cancel lets it in again.
@@ -50,7 +50,7 @@ func TestUniqueIsShown(t *testing.T) {
 		if slot == hash.Slot("x", 4) {
 			t.Fatalf("%d is the slot of the content, too", slot)
 		}
-		k := luascripts.KeysOf("reports", slot)
+		k := protocol.KeysOf("reports", slot)
 		if until, err := time.Parse(time.RFC3339, explained["unique_until"].(string)); err != nil || float64(until.UnixMilli()) != s.rdb.ZScore(ctx, k.Seen(), "x").Val() {
 			t.Errorf("%v, %v", explained, err)
 		}

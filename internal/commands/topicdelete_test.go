@@ -7,8 +7,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
-	"github.com/slotmq/go-rmq/luascripts"
 )
 
 // A topic goes with all that is in it, if its name is typed, and may be defined anew. While a worker takes from it, it stays.
@@ -23,15 +23,15 @@ func TestTopicDelete(t *testing.T) {
 				t.Errorf("%q: %+v", no, r)
 			}
 		}
-		members := luascripts.WorkersKey("orders")
-		must.Do(t, s.rdb.HSet(ctx, luascripts.DefinitionKey("orders"), "sharing", "redis").Err())
+		members := protocol.WorkersKey("orders")
+		must.Do(t, s.rdb.HSet(ctx, protocol.DefinitionKey("orders"), "sharing", "redis").Err())
 		must.Do(t, s.rdb.ZAdd(ctx, members, redis.Z{Member: "w", Score: float64(time.Now().Add(time.Hour).UnixMilli())}).Err())
 		s.refused(t, 1, "1 worker and 0 gateways take from orders: stop them first", "topic", "delete", "orders", "--yes")
-		must.Do(t, s.rdb.HSet(ctx, luascripts.DefinitionKey("orders"), "sharing", "zookeeper").Err())
+		must.Do(t, s.rdb.HSet(ctx, protocol.DefinitionKey("orders"), "sharing", "zookeeper").Err())
 		s.refused(t, 1, "it is not known who works at orders: it is shared by ZooKeeper: --zk shows its workers", "topic", "delete", "orders", "--yes")
 		must.Do(t, s.rdb.Del(ctx, members).Err())
-		must.Do(t, s.rdb.HSet(ctx, luascripts.DefinitionKey("orders"), "sharing", "redis").Err())
-		meta := luascripts.KeysOf("orders", 0).Meta
+		must.Do(t, s.rdb.HSet(ctx, protocol.DefinitionKey("orders"), "sharing", "redis").Err())
+		meta := protocol.KeysOf("orders", 0).Meta
 		must.Do(t, s.rdb.HSet(ctx, meta, "lease", 3_600_000, "until", time.Now().Add(time.Hour).UnixMilli()).Err())
 		s.refused(t, 1, "is in flight, by a lease until", "topic", "delete", "orders", "--yes")
 		if got := s.objects(t, "stats", "orders")[0]["waiting"].(float64); got != 1200 {

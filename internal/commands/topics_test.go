@@ -3,18 +3,18 @@ package commands
 import (
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
-	"github.com/slotmq/go-rmq/luascripts"
 )
 
 func TestTopicsTellWhatATopicIs(t *testing.T) {
 	onEach(t, func(t *testing.T, s at) {
 		for name, define := range map[string][]any{
-			"mails":  {"kind", "fixed-time", "literal", 1, "layout", luascripts.LayoutOf(true)},
-			"orders": {"kind", "priority", "literal", 0, "layout", luascripts.LayoutOf(false)},
+			"mails":  {"kind", "fixed-time", "literal", 1, "layout", protocol.LayoutOf(true)},
+			"orders": {"kind", "priority", "literal", 0, "layout", protocol.LayoutOf(false)},
 		} {
-			must.Do(t, s.rdb.HSet(t.Context(), luascripts.DefinitionKey(name), append(define, "slots", 4, "sharing", "")...).Err())
-			must.Do(t, s.rdb.SAdd(t.Context(), luascripts.TopicsKey, name).Err())
+			must.Do(t, s.rdb.HSet(t.Context(), protocol.DefinitionKey(name), append(define, "slots", 4, "sharing", "")...).Err())
+			must.Do(t, s.rdb.SAdd(t.Context(), protocol.TopicsKey, name).Err())
 		}
 		wantText(t, s.text(t, "topics"), `
 	TOPIC  KIND  SLOTS  SHARED BY  CREATED

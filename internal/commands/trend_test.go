@@ -10,11 +10,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/internal/words"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/text/words"
 )
 
 func TestSigned(t *testing.T) {
@@ -48,8 +48,8 @@ func TestWatchShowsChanges(t *testing.T) {
 			n++
 			for i := range 200 { // more each time
 				name := fmt.Sprint(asJSON, n, " ", i)
-				must.Do(t, rdb.ZAdd(ctx, luascripts.StoreKey("orders", 1), redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: name}).Err())
-				must.Do(t, rdb.ZAdd(ctx, luascripts.KeysOf("orders", 1).Dead, redis.Z{Score: float64(time.Now().UnixMilli()), Member: name}).Err())
+				must.Do(t, rdb.ZAdd(ctx, protocol.StoreKey("orders", 1), redis.Z{Score: float64(time.Now().Add(time.Hour).UnixMilli()), Member: name}).Err())
+				must.Do(t, rdb.ZAdd(ctx, protocol.KeysOf("orders", 1).Dead, redis.Z{Score: float64(time.Now().UnixMilli()), Member: name}).Err())
 			}
 		}
 		errs := &watcher{what: "\n", times: 1 << 30}

@@ -8,9 +8,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -21,7 +21,7 @@ func TestVanishedWorkersAreShown(t *testing.T) {
 	atRest(t, s.rdb, message.KindFixedTime)
 	gone := func(n int, ago time.Duration) {
 		t.Helper()
-		must.Do(t, s.rdb.ZAdd(ctx, luascripts.GoneKey("orders"), redis.Z{Score: float64(time.Now().Add(-ago).UnixMilli()), Member: fmt.Sprint("app8-", n, "-2")}).Err())
+		must.Do(t, s.rdb.ZAdd(ctx, protocol.GoneKey("orders"), redis.Z{Score: float64(time.Now().Add(-ago).UnixMilli()), Member: fmt.Sprint("app8-", n, "-2")}).Err())
 	}
 	if out := s.text(t, "workers"); strings.Contains(out, "last seen") {
 		t.Error(out)
@@ -40,7 +40,7 @@ func TestVanishedWorkersAreShown(t *testing.T) {
 	if out := s.text(t, "workers"); strings.Count(out, "was last seen about 1h ago") != 10 || !strings.Contains(out, "\nand 1 worker before, within a day\n") {
 		t.Error(out)
 	}
-	must.Do(t, s.rdb.Del(ctx, luascripts.WorkersKey("orders")).Err())
+	must.Do(t, s.rdb.Del(ctx, protocol.WorkersKey("orders")).Err())
 	if out := s.text(t, "workers"); !strings.HasPrefix(out, "no workers\napp8-") {
 		t.Error(out)
 	}

@@ -7,10 +7,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 )
 
 // watcher calls enough when it was written what was expected so many times.
@@ -56,7 +56,7 @@ func TestWatch(t *testing.T) {
 	}
 
 	// A topic whose definition cannot be read keeps nobody from watching the others.
-	must.Do(t, server.Client(t).SAdd(ctx, luascripts.TopicsKey, "strange").Err())
+	must.Do(t, server.Client(t).SAdd(ctx, protocol.TopicsKey, "strange").Err())
 	out, errs := &watcher{what: "orders", times: 3}, &watcher{what: "\n", times: 1 << 30, enough: func() {}}
 	if code := watch(out, errs); code != 0 || !strings.Contains(errs.String(), "rmq: strange has no definition that can be read") {
 		t.Errorf("%d\n%s%s", code, out, errs)

@@ -7,8 +7,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/script"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/script"
 )
 
 // endedFor is for how long it is noted that somebody has ended a plan: so long a program that declared
@@ -18,7 +18,7 @@ const endedFor = time.Hour
 // endings are the plans of a topic that somebody has ended a short time ago.
 type endings struct{ *Plans }
 
-func (e endings) key() string { return luascripts.EndedKey(e.Topic.Name) }
+func (e endings) key() string { return protocol.EndedKey(e.Topic.Name) }
 
 // note notes that somebody ends a plan.
 func (e endings) note(ctx context.Context, name string) error {

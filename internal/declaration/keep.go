@@ -9,9 +9,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/plan"
-	"github.com/slotmq/go-rmq/internal/script"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/script"
+	"github.com/slotmq/go-rmq/internal/upkeep/plan"
 )
 
 // LookEach is how often a program looks whether Redis still has the plans that it has declared.
@@ -80,7 +80,7 @@ func (p *Plans) lost(ctx context.Context, some []*Declared) (lost []*Declared, e
 		for _, d := range some[:n] {
 			rules, times = append(rules, d.Name()), append(times, d.Name())
 		}
-		x := &look{some[:n], redis.NewSliceCmd(ctx, rules...), redis.NewSliceCmd(ctx, times...), redis.NewBoolCmd(ctx, "sismember", luascripts.PlansKey(p.Topic.Name), some[0].slot)}
+		x := &look{some[:n], redis.NewSliceCmd(ctx, rules...), redis.NewSliceCmd(ctx, times...), redis.NewBoolCmd(ctx, "sismember", protocol.PlansKey(p.Topic.Name), some[0].slot)}
 		looks, cmds, some = append(looks, x), append(cmds, x.rules, x.times, x.noted), some[n:]
 	}
 	script.Exec(ctx, p.Redis, cmds...)
@@ -129,7 +129,7 @@ func (s *setting) restore(ctx context.Context, d *Declared) (bool, error) {
 			return false, err
 		}
 		answer, err := s.again(ctx)
-		if err == nil && answer == luascripts.PlanStale {
+		if err == nil && answer == protocol.PlanStale {
 			continue
 		}
 		if err == nil {
@@ -154,7 +154,7 @@ func (s *setting) after(x held, d *Declared) bool {
 }
 
 // again defines the topic, if Redis has lost that, too, and sets the rule.
-func (s *setting) again(ctx context.Context) (luascripts.PlanAnswer, error) {
+func (s *setting) again(ctx context.Context) (protocol.PlanAnswer, error) {
 	if s.Define != nil {
 		if err := s.Define(ctx); err != nil {
 			return "", err

@@ -8,11 +8,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/plan"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/upkeep/plan"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -56,7 +56,7 @@ func (w *world) sees(want int) (x held) {
 func (w *world) forgets() {
 	w.t.Helper()
 	w.clears("a", "b")
-	must.Do(w.t, w.Del(ctx, luascripts.PlansKey("orders"), luascripts.EndedKey("orders")).Err())
+	must.Do(w.t, w.Del(ctx, protocol.PlansKey("orders"), protocol.EndedKey("orders")).Err())
 }
 
 var (
@@ -81,7 +81,7 @@ func TestKeep(t *testing.T) {
 		if x := w.keeps(1, a); !x.Next.Equal(owed) {
 			t.Errorf("it stands at %v, and owes %v", x.Next, owed)
 		}
-		must.Do(t, w.Del(ctx, luascripts.PlansKey("orders")).Err()) // no worker would look for it
+		must.Do(t, w.Del(ctx, protocol.PlansKey("orders")).Err()) // no worker would look for it
 		w.keeps(1, a)
 		w.keeps(0, a)
 		if set := w.declares(planA); set.since.Compare(a.since) != 0 || !set.next.Equal(owed) { // of another instance
@@ -201,7 +201,7 @@ func TestKeepNothingThatWasEnded(t *testing.T) {
 		for what, end := range map[string]func(){
 			"it is there":     func() {},
 			"it is lost":      func() { w.forgets() },
-			"after an hour's": func() { must.Do(t, w.ZAdd(ctx, luascripts.EndedKey("orders"), redis.Z{Member: "q", Score: 1}).Err()) },
+			"after an hour's": func() { must.Do(t, w.ZAdd(ctx, protocol.EndedKey("orders"), redis.Z{Member: "q", Score: 1}).Err()) },
 		} {
 			a := w.declares(planA)
 			end()
@@ -217,7 +217,7 @@ func TestKeepNothingThatWasEnded(t *testing.T) {
 				t.Errorf("%s: it was set for a moment", what)
 			}
 		}
-		key := luascripts.EndedKey("orders")
+		key := protocol.EndedKey("orders")
 		if names := w.ZRange(ctx, key, 0, -1).Val(); len(names) != 1 {
 			t.Errorf("%q are noted", names)
 		}
@@ -237,7 +237,7 @@ func TestEndedWhileItIsSetAgain(t *testing.T) {
 		w.forgets()
 		other := w.Plans
 		other.Redis = beside(t, w.UniversalClient)
-		other.Scripts = luascripts.New(other.Redis)
+		other.Scripts = protocol.New(other.Redis)
 		w.AddHook(beforeSet{func() {
 			_, err := other.Stop(ctx, "p")
 			must.Do(t, err)
@@ -268,13 +268,13 @@ func TestKeepBesideAWrongKey(t *testing.T) {
 // The worker of the slot is told to look, by who sets a plan and by who sets it again.
 func TestTheWorkerIsTold(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
-		listens := w.Subscribe(ctx, luascripts.WakeChannel("orders"))
+		listens := w.Subscribe(ctx, protocol.WakeChannel("orders"))
 		t.Cleanup(func() { must.Do(t, listens.Close()) })
 		_, err := listens.Receive(await.Context(t))
 		must.Do(t, err)
 		told := func() {
 			t.Helper()
-			want := string(luascripts.AppendPlan(nil, slots.Of("a", w.Topic.Slots)))
+			want := string(protocol.AppendPlan(nil, slots.Of("a", w.Topic.Slots)))
 			if m := await.Signal(t, "a wake-up", listens.Channel()); m.Payload != want {
 				t.Errorf("%q, not %q", m.Payload, want)
 			}
@@ -291,7 +291,7 @@ func TestTheWorkerIsTold(t *testing.T) {
 func TestStopOnAFullServer(t *testing.T) {
 	t.Parallel()
 	rdb := servertest.Redis(t).Client(t)
-	w := &world{t: t, UniversalClient: rdb, Plans: Plans{Redis: rdb, Scripts: luascripts.New(rdb), Topic: message.Topic{Name: "orders", Kind: message.KindFixedTime, Slots: 8}}}
+	w := &world{t: t, UniversalClient: rdb, Plans: Plans{Redis: rdb, Scripts: protocol.New(rdb), Topic: message.Topic{Name: "orders", Kind: message.KindFixedTime, Slots: 8}}}
 	w.declares(planA)
 	must.Do(t, rdb.ConfigSet(ctx, "maxmemory", "1").Err())
 	stopped, err := w.Stop(ctx, "p")

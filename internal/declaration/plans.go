@@ -9,12 +9,12 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/cluster"
-	"github.com/slotmq/go-rmq/internal/plan"
-	"github.com/slotmq/go-rmq/internal/rights"
-	"github.com/slotmq/go-rmq/internal/score"
-	"github.com/slotmq/go-rmq/internal/script"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/score"
+	"github.com/slotmq/go-rmq/internal/protocol/script"
+	"github.com/slotmq/go-rmq/internal/servers/cluster"
+	"github.com/slotmq/go-rmq/internal/servers/rights"
+	"github.com/slotmq/go-rmq/internal/upkeep/plan"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -24,7 +24,7 @@ const atOnce = 100
 // Plans are those of one topic.
 type Plans struct {
 	Redis   redis.UniversalClient
-	Scripts *luascripts.Scripts
+	Scripts *protocol.Scripts
 	Topic   message.Topic // as it is defined; its Name is qualified
 
 	// Define defines the topic, if it is not there. nil: it is.
@@ -50,12 +50,12 @@ func (p *Plans) silent(ctx context.Context, keys ...string) error {
 // held is a rule of one name, in a slot.
 type held struct {
 	slot int
-	luascripts.PlanStand
+	protocol.PlanStand
 	plan.Held
 }
 
-func (p *Plans) keys(slot int) luascripts.PlanKeys {
-	return luascripts.KeysOf(p.Topic.Name, slot).Plans(p.Topic.Notes)
+func (p *Plans) keys(slot int) protocol.PlanKeys {
+	return protocol.KeysOf(p.Topic.Name, slot).Plans(p.Topic.Notes)
 }
 
 // Noted are the slots that may have plans.
@@ -68,7 +68,7 @@ func (p *Plans) Noted(ctx context.Context) ([]int, error) {
 func (p *Plans) explain(err error) error { return rights.Explain(err, rights.User(p.Redis)) }
 
 func (p *Plans) noted(ctx context.Context) (which []int, err error) {
-	key := luascripts.PlansKey(p.Topic.Name)
+	key := protocol.PlansKey(p.Topic.Name)
 	if err := p.silent(ctx, key); err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (p *Plans) noted(ctx context.Context) (which []int, err error) {
 func (p *Plans) named(ctx context.Context, name string) (all []held, err error) {
 	which, err := p.noted(ctx)
 	for some := range slices.Chunk(which, atOnce) {
-		keys, stores := make([]luascripts.PlanKeys, len(some)), make([]string, len(some))
+		keys, stores := make([]protocol.PlanKeys, len(some)), make([]string, len(some))
 		var cmds []redis.Cmder
 		for n, slot := range some {
 			keys[n] = p.keys(slot)
@@ -105,7 +105,7 @@ func (p *Plans) named(ctx context.Context, name string) (all []held, err error) 
 			case err != nil:
 				return nil, read(keys[n].Rule, err)
 			}
-			x := held{slot: slot, PlanStand: luascripts.PlanStand{Stored: stored}}
+			x := held{slot: slot, PlanStand: protocol.PlanStand{Stored: stored}}
 			since, text, _ := plan.Split(stored)
 			x.Since = since
 			if rule, err := plan.Read(name, text); err == nil {

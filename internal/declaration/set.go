@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/hash"
-	"github.com/slotmq/go-rmq/internal/plan"
-	"github.com/slotmq/go-rmq/internal/score"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/hash"
+	"github.com/slotmq/go-rmq/internal/protocol/score"
+	"github.com/slotmq/go-rmq/internal/upkeep/plan"
 )
 
 const (
@@ -45,7 +45,7 @@ type setting struct {
 	since  plan.Since // from when the rule counts
 	first  int64      // ms of its first time; 0: it is over
 	over   error      // why it has none
-	before luascripts.PlanStand
+	before protocol.PlanStand
 	unsent bool // rules take each other's place, and nothing is sent between
 }
 
@@ -66,7 +66,7 @@ func (s *setting) set(ctx context.Context) (Change, error) {
 		switch {
 		case err != nil:
 			return 0, err
-		case answer != luascripts.PlanStale:
+		case answer != protocol.PlanStale:
 			return s.finish(ctx, answer)
 		}
 	}
@@ -123,7 +123,7 @@ func (s *setting) dropStrays(ctx context.Context, now time.Time) error {
 			return err
 		}
 		if s.mended = s.mended || gone; x.slot == s.slot {
-			s.before = luascripts.PlanStand{}
+			s.before = protocol.PlanStand{}
 		}
 	}
 	s.there = rest
@@ -163,33 +163,33 @@ func (s *setting) follow(now time.Time) {
 
 // note notes that the slot may have plans: before the rule is set, or its worker might never look there.
 func (s *setting) note(ctx context.Context) error {
-	return s.Redis.SAdd(ctx, luascripts.PlansKey(s.Topic.Name), s.slot).Err()
+	return s.Redis.SAdd(ctx, protocol.PlansKey(s.Topic.Name), s.slot).Err()
 }
 
 // try sets it, unless somebody else has changed it meanwhile.
-func (s *setting) try(ctx context.Context) (luascripts.PlanAnswer, error) {
+func (s *setting) try(ctx context.Context) (protocol.PlanAnswer, error) {
 	return s.Scripts.SetPlan(ctx, s.keys(s.slot), s.name, s.rule.Text(), s.since.String(), s.first, s.before)
 }
 
 // finish ends the others of its name, and has the worker of the slot look.
-func (s *setting) finish(ctx context.Context, answer luascripts.PlanAnswer) (Change, error) {
-	if answer == luascripts.PlanNever {
+func (s *setting) finish(ctx context.Context, answer protocol.PlanAnswer) (Change, error) {
+	if answer == protocol.PlanNever {
 		return 0, s.over
 	}
 	replaced, err := s.dropOthers(ctx)
 	switch {
 	case err != nil:
 		return 0, err
-	case answer == luascripts.PlanKept && !replaced:
+	case answer == protocol.PlanKept && !replaced:
 		return Kept, nil
 	}
 	s.tell(ctx, s.slot)
 	switch {
 	case s.mended:
 		return Mended, nil
-	case answer != luascripts.PlanKept && s.unsent:
+	case answer != protocol.PlanKept && s.unsent:
 		return Unsent, nil
-	case replaced || answer == luascripts.PlanChanged:
+	case replaced || answer == protocol.PlanChanged:
 		return Replaced, nil
 	}
 	return Added, nil

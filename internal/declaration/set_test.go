@@ -8,10 +8,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/plan"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/upkeep/plan"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -24,7 +24,7 @@ func onEach(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Parallel()
 	on := func(rdb redis.UniversalClient) *world {
 		return &world{t: t, UniversalClient: rdb, Plans: Plans{
-			Redis: rdb, Scripts: luascripts.New(rdb), Topic: message.Topic{Name: "orders", Kind: message.KindFixedTime, Slots: 8},
+			Redis: rdb, Scripts: protocol.New(rdb), Topic: message.Topic{Name: "orders", Kind: message.KindFixedTime, Slots: 8},
 		}}
 	}
 	t.Run("redis", func(t *testing.T) { test(t, on(servertest.LentRedis(t).Client(t))) })
@@ -39,7 +39,7 @@ type world struct {
 }
 
 // of are the keys of the plans in the slot of a content.
-func (w *world) of(content string) luascripts.PlanKeys {
+func (w *world) of(content string) protocol.PlanKeys {
 	return w.keys(slots.Of(content, w.Topic.Slots))
 }
 
@@ -63,7 +63,7 @@ func (w *world) sets(want Change, m message.Recurring) held {
 // puts writes a rule by hand.
 func (w *world) puts(content, since, rule string, next time.Time) {
 	w.t.Helper()
-	must.Do(w.t, w.SAdd(ctx, luascripts.PlansKey("orders"), slots.Of(content, w.Topic.Slots)).Err())
+	must.Do(w.t, w.SAdd(ctx, protocol.PlansKey("orders"), slots.Of(content, w.Topic.Slots)).Err())
 	must.Do(w.t, w.HSet(ctx, w.of(content).Rule, "p", since+" "+rule).Err())
 	w.moves(content, next)
 }

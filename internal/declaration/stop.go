@@ -6,8 +6,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/cluster"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/servers/cluster"
 )
 
 // Stop ends a plan, and reports whether there was one of that name. It ends it on a full server, too, and
@@ -37,6 +37,6 @@ func (p *Plans) Stop(ctx context.Context, name string) (stopped bool, err error)
 func (p *Plans) tell(ctx context.Context, slot int) {
 	server, _, err := cluster.MasterFor(ctx, p.Redis, p.keys(slot).Store)
 	if err == nil {
-		_ = server.Publish(ctx, luascripts.WakeChannel(p.Topic.Name), luascripts.AppendPlan(nil, slot)).Err()
+		_ = server.Publish(ctx, protocol.WakeChannel(p.Topic.Name), protocol.AppendPlan(nil, slot)).Err()
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/wait"
+	"github.com/slotmq/go-rmq/internal/servers/wait"
 )
 
 // Lifetime holds the contexts and the goroutines of one start.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/script"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/script"
 )
 
 var (
@@ -46,11 +46,11 @@ func (t Topic) Delete(ctx context.Context, rdb redis.UniversalClient) error {
 			return err
 		}
 	}
-	definition, err := rdb.HGetAll(ctx, luascripts.DefinitionKey(t.Name)).Result()
+	definition, err := rdb.HGetAll(ctx, protocol.DefinitionKey(t.Name)).Result()
 	if err != nil {
 		return err
 	}
-	if err = rdb.SRem(ctx, luascripts.TopicsKey, t.Name).Err(); err == nil {
+	if err = rdb.SRem(ctx, protocol.TopicsKey, t.Name).Err(); err == nil {
 		err = t.deleteDefinition(ctx, rdb, true)
 	}
 	planned, found := t.lastLook(ctx, rdb)
@@ -84,14 +84,14 @@ func (t Topic) each(ctx context.Context, rdb redis.UniversalClient, does int) er
 
 // parts are the keys of a slot in which anything may be.
 func (t Topic) parts(slot int) []string {
-	k := luascripts.KeysOf(t.Name, slot)
-	return []string{k.Store, k.Retry, k.Dead, luascripts.PlanKey(t.Name, slot), k.Prepare}
+	k := protocol.KeysOf(t.Name, slot)
+	return []string{k.Store, k.Retry, k.Dead, protocol.PlanKey(t.Name, slot), k.Prepare}
 }
 
 // slot deletes the keys of a slot if nothing is there, or only looks.
 func (t Topic) slot(ctx context.Context, rdb redis.UniversalClient, slot, does int) error {
-	first := append(t.parts(slot), luascripts.KeysOf(t.Name, slot).Meta)
-	answer, err := run(ctx, rdb, slotScript, first, luascripts.OfSlot(t.Name, slot), does, t.InFlight)
+	first := append(t.parts(slot), protocol.KeysOf(t.Name, slot).Meta)
+	answer, err := run(ctx, rdb, slotScript, first, protocol.OfSlot(t.Name, slot), does, t.InFlight)
 	switch {
 	case err != nil:
 		return err
@@ -109,18 +109,18 @@ func (t Topic) slot(ctx context.Context, rdb redis.UniversalClient, slot, does i
 // notePlan names the slot among those that may have plans, if it has one. Nobody would find a plan
 // that has lost this, and end it, so that the topic could be deleted.
 func (t Topic) notePlan(ctx context.Context, rdb redis.UniversalClient, slot int) error {
-	n, err := rdb.Exists(ctx, luascripts.PlanKey(t.Name, slot)).Result()
+	n, err := rdb.Exists(ctx, protocol.PlanKey(t.Name, slot)).Result()
 	if err == nil && n > 0 {
-		err = rdb.SAdd(ctx, luascripts.PlansKey(t.Name), slot).Err()
+		err = rdb.SAdd(ctx, protocol.PlansKey(t.Name), slot).Err()
 	}
 	return err
 }
 
 // deleteDefinition deletes all that is kept of the topic as a whole, if no one takes from it, or only looks.
 func (t Topic) deleteDefinition(ctx context.Context, rdb redis.UniversalClient, deletes bool) error {
-	who := []string{luascripts.WorkersKey(t.Name), luascripts.TakersKey(t.Name)}
-	all := slices.DeleteFunc(luascripts.OfTopic(t.Name), func(key string) bool {
-		return key == luascripts.EndedKey(t.Name) // goes by itself: a program that has declared a plan would define the topic anew
+	who := []string{protocol.WorkersKey(t.Name), protocol.TakersKey(t.Name)}
+	all := slices.DeleteFunc(protocol.OfTopic(t.Name), func(key string) bool {
+		return key == protocol.EndedKey(t.Name) // goes by itself: a program that has declared a plan would define the topic anew
 	})
 	answer, err := run(ctx, rdb, topicScript, who, all, deletes)
 	if err == nil && answer == 0 {
@@ -156,7 +156,7 @@ func (t Topic) lastLook(ctx context.Context, rdb redis.UniversalClient) (planned
 			continue
 		}
 		err = errors.New("a message or a plan came meanwhile, so the topic stays: stop its senders first")
-		if n, failed = rdb.Exists(ctx, luascripts.PlanKey(t.Name, slot)).Result(); n > 0 {
+		if n, failed = rdb.Exists(ctx, protocol.PlanKey(t.Name, slot)).Result(); n > 0 {
 			planned = append(planned, slot)
 		}
 		if failed != nil {
@@ -168,7 +168,7 @@ func (t Topic) lastLook(ctx context.Context, rdb redis.UniversalClient) (planned
 
 // putBack brings the definition back, unless the topic has been defined again.
 func (t Topic) putBack(ctx context.Context, rdb redis.UniversalClient, definition map[string]string, planned []any) error {
-	args := append(restoreScript.Call(1, 1+2*len(definition)), luascripts.DefinitionKey(t.Name))
+	args := append(restoreScript.Call(1, 1+2*len(definition)), protocol.DefinitionKey(t.Name))
 	for field, value := range definition {
 		args = append(args, field, value)
 	}
@@ -176,7 +176,7 @@ func (t Topic) putBack(ctx context.Context, rdb redis.UniversalClient, definitio
 	script.Exec(ctx, rdb, cmd)
 	err := cmd.Err()
 	if len(planned) > 0 {
-		err = errors.Join(err, rdb.SAdd(ctx, luascripts.PlansKey(t.Name), planned...).Err())
+		err = errors.Join(err, rdb.SAdd(ctx, protocol.PlansKey(t.Name), planned...).Err())
 	}
-	return errors.Join(err, rdb.SAdd(ctx, luascripts.TopicsKey, t.Name).Err())
+	return errors.Join(err, rdb.SAdd(ctx, protocol.TopicsKey, t.Name).Err())
 }

@@ -12,9 +12,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
 )
@@ -39,16 +39,16 @@ func defined(t *testing.T, rdb redis.UniversalClient) Topic {
 	r, err := p.Send(ctx, orders, message.Priority{Content: "x", Priority: 17})
 	must.Do(t, err)
 	must.Do(t, p.Close(ctx))
-	must.Do(t, rdb.Del(ctx, luascripts.StoreKey("orders", r.Slot)).Err())
+	must.Do(t, rdb.Del(ctx, protocol.StoreKey("orders", r.Slot)).Err())
 	return Topic{Name: "orders", Slots: 4}
 }
 
 // keysOf are all keys of the topic that there are.
 func keysOf(t *testing.T, rdb redis.UniversalClient) (left []string) {
 	t.Helper()
-	all := luascripts.OfTopic("orders")
+	all := protocol.OfTopic("orders")
 	for slot := range 4 {
-		all = append(all, luascripts.OfSlot("orders", slot)...)
+		all = append(all, protocol.OfSlot("orders", slot)...)
 	}
 	for _, key := range all {
 		n, err := rdb.Exists(ctx, key).Result()
@@ -57,10 +57,10 @@ func keysOf(t *testing.T, rdb redis.UniversalClient) (left []string) {
 			left = append(left, key)
 		}
 	}
-	listed, err := rdb.SIsMember(ctx, luascripts.TopicsKey, "orders").Result()
+	listed, err := rdb.SIsMember(ctx, protocol.TopicsKey, "orders").Result()
 	must.Do(t, err)
 	if listed {
-		left = append(left, luascripts.TopicsKey)
+		left = append(left, protocol.TopicsKey)
 	}
 	return left
 }
@@ -69,11 +69,11 @@ func keysOf(t *testing.T, rdb redis.UniversalClient) (left []string) {
 func TestPlansAreNoted(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient) {
 		topic := defined(t, rdb)
-		must.Do(t, rdb.ZAdd(ctx, luascripts.PlanKey("orders", 2), redis.Z{Member: "hourly", Score: 17}).Err())
+		must.Do(t, rdb.ZAdd(ctx, protocol.PlanKey("orders", 2), redis.Z{Member: "hourly", Score: 17}).Err())
 		if err := topic.Delete(ctx, rdb); err == nil || !strings.Contains(err.Error(), "there is something in slot 2 again") {
 			t.Error(err)
 		}
-		if noted := rdb.SMembers(ctx, luascripts.PlansKey("orders")).Val(); !slices.Equal(noted, []string{"2"}) {
+		if noted := rdb.SMembers(ctx, protocol.PlansKey("orders")).Val(); !slices.Equal(noted, []string{"2"}) {
 			t.Errorf("noted are %q", noted)
 		}
 	})
@@ -83,35 +83,35 @@ func TestPlansAreNoted(t *testing.T) {
 func TestDelete(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient) {
 		topic := defined(t, rdb)
-		empty := []string{luascripts.DefinitionKey("orders"), luascripts.WorkersKey("orders"), luascripts.TakersKey("orders")}
+		empty := []string{protocol.DefinitionKey("orders"), protocol.WorkersKey("orders"), protocol.TakersKey("orders")}
 		for slot := range 4 {
-			k := luascripts.KeysOf("orders", slot)
-			empty = append(empty, k.Store, k.Prepare, k.Retry, k.Dead, luascripts.PlanKey("orders", slot))
-			for _, key := range luascripts.OfSlot("orders", slot) {
+			k := protocol.KeysOf("orders", slot)
+			empty = append(empty, k.Store, k.Prepare, k.Retry, k.Dead, protocol.PlanKey("orders", slot))
+			for _, key := range protocol.OfSlot("orders", slot) {
 				if !slices.Contains(empty, key) {
 					must.Do(t, rdb.HSet(ctx, key, "left", "over").Err())
 				}
 			}
 		}
-		for _, key := range luascripts.OfTopic("orders") {
+		for _, key := range protocol.OfTopic("orders") {
 			if !slices.Contains(empty, key) {
 				must.Do(t, rdb.Set(ctx, key, "left over", 0).Err())
 			}
 		}
 		gone := float64(time.Now().Add(-time.Hour).UnixMilli())
-		must.Do(t, rdb.ZAdd(ctx, luascripts.WorkersKey("orders"), redis.Z{Member: "killed", Score: gone}).Err())
-		must.Do(t, rdb.ZAdd(ctx, luascripts.TakersKey("orders"), redis.Z{Member: "killed", Score: gone}).Err())
+		must.Do(t, rdb.ZAdd(ctx, protocol.WorkersKey("orders"), redis.Z{Member: "killed", Score: gone}).Err())
+		must.Do(t, rdb.ZAdd(ctx, protocol.TakersKey("orders"), redis.Z{Member: "killed", Score: gone}).Err())
 		must.Do(t, rdb.ZAdd(ctx, "orders_4", redis.Z{Member: "of orders_4, a topic or a slot", Score: 17}).Err())
-		must.Do(t, rdb.SAdd(ctx, luascripts.TopicsKey, "other").Err())
+		must.Do(t, rdb.SAdd(ctx, protocol.TopicsKey, "other").Err())
 		if n := len(keysOf(t, rdb)); n != 4*7+9+1 {
 			t.Errorf("%d keys to begin with: %q", n, keysOf(t, rdb))
 		}
 		must.Do(t, topic.Delete(ctx, rdb))
-		ended := []string{luascripts.EndedKey("orders")} // which goes by itself
+		ended := []string{protocol.EndedKey("orders")} // which goes by itself
 		if left := keysOf(t, rdb); !slices.Equal(left, ended) {
 			t.Errorf("left: %q", left)
 		}
-		if rdb.ZCard(ctx, "orders_4").Val() != 1 || !rdb.SIsMember(ctx, luascripts.TopicsKey, "other").Val() {
+		if rdb.ZCard(ctx, "orders_4").Val() != 1 || !rdb.SIsMember(ctx, protocol.TopicsKey, "other").Val() {
 			t.Error("a neighbour was deleted")
 		}
 		must.Do(t, topic.Delete(ctx, rdb)) // as after an answer that was lost
@@ -125,21 +125,21 @@ func TestDelete(t *testing.T) {
 func TestNotDeleted(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient) {
 		topic := defined(t, rdb)
-		k := luascripts.KeysOf("orders", 3)
-		paused := luascripts.KeysOf("orders", 0).Meta
+		k := protocol.KeysOf("orders", 3)
+		paused := protocol.KeysOf("orders", 0).Meta
 		must.Do(t, rdb.HSet(ctx, paused, "paused", 1).Err()) // goes at last, if at all
-		must.Do(t, rdb.SAdd(ctx, luascripts.PlansKey("orders"), 3).Err())
+		must.Do(t, rdb.SAdd(ctx, protocol.PlansKey("orders"), 3).Err())
 		soon := float64(time.Now().Add(time.Hour).UnixMilli())
 		for key, says := range map[string]string{
-			k.Store: "slot 3 again", k.Prepare: "slot 3 again", k.Retry: "slot 3 again", k.Dead: "slot 3 again", luascripts.PlanKey("orders", 3): "slot 3 again",
-			luascripts.WorkersKey("orders"): "takes from it", luascripts.TakersKey("orders"): "takes from it",
+			k.Store: "slot 3 again", k.Prepare: "slot 3 again", k.Retry: "slot 3 again", k.Dead: "slot 3 again", protocol.PlanKey("orders", 3): "slot 3 again",
+			protocol.WorkersKey("orders"): "takes from it", protocol.TakersKey("orders"): "takes from it",
 		} {
 			must.Do(t, rdb.ZAdd(ctx, key, redis.Z{Member: "x", Score: soon}).Err())
-			before := append(keysOf(t, rdb), fmt.Sprint(rdb.HGetAll(ctx, luascripts.DefinitionKey("orders")).Val()))
+			before := append(keysOf(t, rdb), fmt.Sprint(rdb.HGetAll(ctx, protocol.DefinitionKey("orders")).Val()))
 			if err := topic.Delete(ctx, rdb); err == nil || !strings.Contains(err.Error(), says) {
 				t.Errorf("%s: %v", key, err)
 			}
-			if after := append(keysOf(t, rdb), fmt.Sprint(rdb.HGetAll(ctx, luascripts.DefinitionKey("orders")).Val())); !slices.Equal(after, before) {
+			if after := append(keysOf(t, rdb), fmt.Sprint(rdb.HGetAll(ctx, protocol.DefinitionKey("orders")).Val())); !slices.Equal(after, before) {
 				t.Errorf("%s: before %q, after %q", key, before, after)
 			}
 			must.Do(t, rdb.Del(ctx, key).Err())
@@ -197,12 +197,12 @@ func TestMeanwhile(t *testing.T) {
 	t.Parallel()
 	server := servertest.LentRedis(t)
 	rdb := server.Client(t)
-	send := func() { rdb.ZAdd(ctx, luascripts.StoreKey("orders", 0), redis.Z{Member: "new", Score: 17}) }
+	send := func() { rdb.ZAdd(ctx, protocol.StoreKey("orders", 0), redis.Z{Member: "new", Score: 17}) }
 	join := func() {
-		rdb.ZAdd(ctx, luascripts.WorkersKey("orders"), redis.Z{Member: "new", Score: float64(time.Now().Add(time.Hour).UnixMilli())})
+		rdb.ZAdd(ctx, protocol.WorkersKey("orders"), redis.Z{Member: "new", Score: float64(time.Now().Add(time.Hour).UnixMilli())})
 	}
-	plan := func() { rdb.ZAdd(ctx, luascripts.PlanKey("orders", 2), redis.Z{Member: "hourly", Score: 17}) }
-	define := func() { rdb.HSet(ctx, luascripts.DefinitionKey("orders"), "kind", "another") }
+	plan := func() { rdb.ZAdd(ctx, protocol.PlanKey("orders", 2), redis.Z{Member: "hourly", Score: 17}) }
+	define := func() { rdb.HSet(ctx, protocol.DefinitionKey("orders"), "kind", "another") }
 	for _, c := range []struct {
 		name       string // of the command before which something happens
 		do         func()
@@ -216,7 +216,7 @@ func TestMeanwhile(t *testing.T) {
 		{"exists", func() { send(); define() }, "came meanwhile", "another"},
 	} {
 		topic := defined(t, rdb)
-		want := rdb.HGetAll(ctx, luascripts.DefinitionKey("orders")).Val()
+		want := rdb.HGetAll(ctx, protocol.DefinitionKey("orders")).Val()
 		if c.kind == "another" {
 			want = map[string]string{"kind": c.kind}
 		}
@@ -226,13 +226,13 @@ func TestMeanwhile(t *testing.T) {
 		if err := topic.Delete(ctx, deletes); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", c.name, err)
 		}
-		if got := rdb.HGetAll(ctx, luascripts.DefinitionKey("orders")).Val(); !maps.Equal(got, want) || want["kind"] != c.kind {
+		if got := rdb.HGetAll(ctx, protocol.DefinitionKey("orders")).Val(); !maps.Equal(got, want) || want["kind"] != c.kind {
 			t.Errorf("%s: the definition is %v, want %v", c.name, got, want)
 		}
-		if !rdb.SIsMember(ctx, luascripts.TopicsKey, "orders").Val() {
+		if !rdb.SIsMember(ctx, protocol.TopicsKey, "orders").Val() {
 			t.Errorf("%s: the topic is not listed", c.name)
 		}
-		if planned := rdb.ZCard(ctx, luascripts.PlanKey("orders", 2)).Val() > 0; rdb.SIsMember(ctx, luascripts.PlansKey("orders"), 2).Val() != planned {
+		if planned := rdb.ZCard(ctx, protocol.PlanKey("orders", 2)).Val() > 0; rdb.SIsMember(ctx, protocol.PlansKey("orders"), 2).Val() != planned {
 			t.Errorf("%s: slot 2 has plans: %v, and is not listed so", c.name, planned)
 		}
 		must.Do(t, rdb.FlushAll(ctx).Err())

@@ -7,11 +7,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/webtest/browser"
-	"github.com/slotmq/go-rmq/luascripts"
 )
 
 // awaitRun waits until the worker has said that the handler of stuck has run for long.
@@ -30,7 +30,7 @@ func TestWhoWorks(t *testing.T) {
 	s := newScene(t, servertest.Redis(t).Client(t))
 	gone := func(worker string, ago time.Duration) {
 		t.Helper()
-		must.Do(t, s.rdb.ZAdd(ctx, luascripts.GoneKey(orders.Name), redis.Z{Score: float64(time.Now().Add(-ago).UnixMilli()), Member: worker}).Err())
+		must.Do(t, s.rdb.ZAdd(ctx, protocol.GoneKey(orders.Name), redis.Z{Score: float64(time.Now().Add(-ago).UnixMilli()), Member: worker}).Err())
 	}
 	gone("app8-1-2", 3*time.Hour)
 	s.awaitRun()

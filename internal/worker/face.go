@@ -3,13 +3,13 @@ package worker
 import (
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/schedule"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/worker/schedule"
 )
 
 // Answer is that of a slot's turn, or why there is none.
 type Answer struct {
-	luascripts.Answer
+	protocol.Answer
 	Slot *Slot
 	Err  error
 
@@ -56,19 +56,19 @@ const pausedLook = 5 * time.Second
 func (w *Worker) answer(a *Answer) {
 	x := a.Slot
 	a.Leaving, a.Repeated = x.Turn.Count == 0, x.Facts.Failures > 0
-	a.Forgotten = a.Code != luascripts.Busy && w.Away.Fence(x.Turn.Keys.Store, x.Facts.Fence, a.Fence)
+	a.Forgotten = a.Code != protocol.Busy && w.Away.Fence(x.Turn.Keys.Store, x.Facts.Fence, a.Fence)
 	w.Face.Answered(a)
 	x.settle(a)
 	switch {
-	case a.Code == luascripts.Batch:
+	case a.Code == protocol.Batch:
 		w.Face.Took(a)
-	case a.Code == luascripts.Left, a.Leaving && (a.Code == luascripts.Number || a.Code == luascripts.Busy):
+	case a.Code == protocol.Left, a.Leaving && (a.Code == protocol.Number || a.Code == protocol.Busy):
 		w.Face.Left(a)
-	case a.Code == luascripts.Number:
+	case a.Code == protocol.Number:
 		x.Again(x.Facts, time.Time{})
-	case a.Code == luascripts.Busy:
+	case a.Code == protocol.Busy:
 		w.Face.Busy(a)
-	case a.Code == luascripts.Paused:
+	case a.Code == protocol.Paused:
 		w.Face.Nothing(a, time.Now().Add(pausedLook))
 	case a.Wait >= 0:
 		w.Face.Nothing(a, time.Now().Add(a.Wait))

@@ -3,8 +3,8 @@ package worker
 import (
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/schedule"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/worker/schedule"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -12,16 +12,16 @@ import (
 // the one that handles its batch; else the schedule has it. So its fields need no lock.
 type Slot struct {
 	schedule.Slot
-	Facts    schedule.Facts       // handed to the schedule with the slot, and back
-	Turn     luascripts.Turn      // the last one asked; its keys are not changed
-	Sent     time.Time            // when it was last sent
-	Verdicts []luascripts.Verdict // which the next turn reports
+	Facts    schedule.Facts     // handed to the schedule with the slot, and back
+	Turn     protocol.Turn      // the last one asked; its keys are not changed
+	Sent     time.Time          // when it was last sent
+	Verdicts []protocol.Verdict // which the next turn reports
 }
 
 // Init makes the slot that of a topic, known to the schedule as the face's own.
 func (x *Slot) Init(t message.Topic, qualified string, index int, own any) {
 	x.Value = own
-	x.Turn.Keys, x.Turn.Priority, x.Turn.Merge = luascripts.KeysOf(qualified, index), !t.Kind.Timed(), t.Kind.FirstWins()
+	x.Turn.Keys, x.Turn.Priority, x.Turn.Merge = protocol.KeysOf(qualified, index), !t.Kind.Timed(), t.Kind.FirstWins()
 }
 
 // own is a face's slot, which has a Slot in it.
@@ -35,7 +35,7 @@ func (x *Slot) Scheduled() *schedule.Slot { return &x.Slot }
 func slotOf(x *schedule.Slot) *Slot { return x.Value.(own).base() }
 
 // Keys and Timed are for the lookout.
-func (x *Slot) Keys() *luascripts.SlotKeys { return &x.Turn.Keys }
+func (x *Slot) Keys() *protocol.SlotKeys { return &x.Turn.Keys }
 
 // Timed reports whether the slot's messages are in the order of times.
 func (x *Slot) Timed() bool { return !x.Turn.Priority }
@@ -44,9 +44,9 @@ func (x *Slot) Timed() bool { return !x.Turn.Priority }
 func (x *Slot) settle(a *Answer) {
 	f := &x.Facts
 	f.Open, f.Failures, f.Held, f.Taken = false, 0, false, 0
-	f.Unavailable = a.Code == luascripts.Busy || a.Code == luascripts.Paused
-	f.More = a.Code == luascripts.Empty && a.Wait == 0
-	if a.Code != luascripts.Busy {
+	f.Unavailable = a.Code == protocol.Busy || a.Code == protocol.Paused
+	f.More = a.Code == protocol.Empty && a.Wait == 0
+	if a.Code != protocol.Busy {
 		f.Fence, f.Holder = a.Fence, ""
 	}
 	clear(x.Verdicts)

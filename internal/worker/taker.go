@@ -7,9 +7,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/cluster"
-	"github.com/slotmq/go-rmq/internal/schedule"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/servers/cluster"
+	"github.com/slotmq/go-rmq/internal/worker/schedule"
 )
 
 // writeTurns is how many turns a taker takes in one write.
@@ -100,7 +100,7 @@ func (t *taker) ask() bool {
 	t.beat.works(t.answered)
 	for i := range t.answers {
 		a := &t.answers[i]
-		a.Answer, a.Err = luascripts.TurnAnswer(&a.Slot.Turn, t.cmds[i])
+		a.Answer, a.Err = protocol.TurnAnswer(&a.Slot.Turn, t.cmds[i])
 	}
 	clear(t.cmds) // which have answers, and these what was large in them
 	return true

@@ -11,11 +11,11 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/away"
 	"github.com/slotmq/go-rmq/internal/lifetime"
-	"github.com/slotmq/go-rmq/internal/schedule"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/servers/away"
 	"github.com/slotmq/go-rmq/internal/testing/await"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/worker/schedule"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -55,7 +55,7 @@ func started(t *testing.T, slots int, f *face, hurries bool, do func() error) *s
 	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
 	rdb.AddHook(silent(do))
 	life := lifetime.New()
-	w := New(Config{Life: life, Redis: rdb, Scripts: luascripts.New(rdb), Schedule: s, Log: zap.NewNop(), Face: f, Hurries: hurries,
+	w := New(Config{Life: life, Redis: rdb, Scripts: protocol.New(rdb), Schedule: s, Log: zap.NewNop(), Face: f, Hurries: hurries,
 		Away: &away.Watch{Log: away.In(zap.NewNop()), Redis: rdb, Ctx: life.Background, Go: func(func()) bool { return true }}})
 	w.Start()
 	t.Cleanup(func() {

@@ -9,11 +9,11 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/away"
-	"github.com/slotmq/go-rmq/internal/cluster"
 	"github.com/slotmq/go-rmq/internal/lifetime"
-	"github.com/slotmq/go-rmq/internal/schedule"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/servers/away"
+	"github.com/slotmq/go-rmq/internal/servers/cluster"
+	"github.com/slotmq/go-rmq/internal/worker/schedule"
 )
 
 // Worker takes the turns of the slots of a schedule.
@@ -27,7 +27,7 @@ type Worker struct {
 type Config struct {
 	Life     *lifetime.Lifetime
 	Redis    redis.UniversalClient
-	Scripts  *luascripts.Scripts
+	Scripts  *protocol.Scripts
 	Schedule *schedule.Schedule
 	Away     *away.Watch
 	Log      *zap.Logger
@@ -56,7 +56,7 @@ func (w *Worker) Locate(t *schedule.Topic, qualified string) {
 		return
 	}
 	for i := range t.Slots {
-		if _, addr, err := cluster.MasterFor(w.Life.Requests, w.Redis, luascripts.StoreKey(qualified, i)); err == nil {
+		if _, addr, err := cluster.MasterFor(w.Life.Requests, w.Redis, protocol.StoreKey(qualified, i)); err == nil {
 			t.Locate(i, addr)
 		}
 	}

@@ -10,12 +10,12 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/cluster"
-	"github.com/slotmq/go-rmq/internal/script"
-	"github.com/slotmq/go-rmq/internal/wait"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/byhand"
+	"github.com/slotmq/go-rmq/internal/protocol/script"
+	"github.com/slotmq/go-rmq/internal/servers/cluster"
+	"github.com/slotmq/go-rmq/internal/servers/wait"
 	"github.com/slotmq/go-rmq/journal"
-	"github.com/slotmq/go-rmq/luascripts"
-	"github.com/slotmq/go-rmq/luascripts/byhand"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -33,7 +33,7 @@ type page struct {
 	x      *restoring
 	topic  journal.Topic
 	slot   int
-	keys   luascripts.SlotKeys
+	keys   protocol.SlotKeys
 	number int64 // the slot's becomes no smaller
 	by     int64 // when Redis had lost it, at the latest, in ms
 	raised bool
@@ -47,7 +47,7 @@ type page struct {
 const recheck = 35 * time.Second
 
 func (x *restoring) page(t journal.Topic, slot int, number int64, lost time.Time) *page {
-	return &page{x: x, topic: t, slot: slot, keys: luascripts.KeysOf(t.Name, slot), number: number, by: lost.UnixMilli()}
+	return &page{x: x, topic: t, slot: slot, keys: protocol.KeysOf(t.Name, slot), number: number, by: lost.UnixMilli()}
 }
 
 // add adds a content, if it is owed or dead.
@@ -107,8 +107,8 @@ func since(h journal.History, begin time.Time) bool {
 }
 
 // noteOf is the note of a message that waits again.
-func noteOf(h journal.History) *luascripts.Note {
-	n := &luascripts.Note{Expires: h.Verdict.Expires}
+func noteOf(h journal.History) *protocol.Note {
+	n := &protocol.Note{Expires: h.Verdict.Expires}
 	for _, s := range h.Sent {
 		if !slices.Contains(h.Verdict.Open, s.ID) {
 			continue
@@ -132,7 +132,7 @@ func (p *page) bury(l *byhand.Lost, h journal.History) {
 		}
 	}
 	l.Dead, l.Died = true, time.UnixMilli(last.At)
-	l.Why = luascripts.Failure{Attempts: last.Attempt, First: l.Died, Last: l.Died, Worker: last.Worker, Reason: last.Reason}
+	l.Why = protocol.Failure{Attempts: last.Attempt, First: l.Died, Last: l.Died, Worker: last.Worker, Reason: last.Reason}
 	if !p.topic.Kind.Timed() {
 		l.Why.Priority = l.Score
 	}
@@ -172,9 +172,9 @@ func (p *page) store(ctx context.Context, lost []byhand.Lost) error {
 		script.Exec(whole, p.x.rdb, cmd)
 		stored, err := byhand.Restored(p.keys, cmd)
 		if err == nil {
-			number := luascripts.NumberCmd(whole, p.topic.Name, p.slot)
+			number := protocol.NumberCmd(whole, p.topic.Name, p.slot)
 			script.Exec(whole, p.x.rdb, number)
-			marks := p.count(lost, stored, unsure, luascripts.NumberAnswer(number, nil, message.UnknownNumber))
+			marks := p.count(lost, stored, unsure, protocol.NumberAnswer(number, nil, message.UnknownNumber))
 			p.wake(whole)
 			return p.x.marks.write(whole, p.x.journal, p.topic, p.slot, marks)
 		}
@@ -249,6 +249,6 @@ func (p *page) wake(ctx context.Context) {
 	}
 	server, _, err := cluster.MasterFor(ctx, p.x.rdb, p.keys.Store)
 	if err == nil {
-		_ = server.Publish(ctx, luascripts.WakeChannel(p.topic.Name), luascripts.AppendWake(nil, p.slot, 0)).Err()
+		_ = server.Publish(ctx, protocol.WakeChannel(p.topic.Name), protocol.AppendWake(nil, p.slot, 0)).Err()
 	}
 }

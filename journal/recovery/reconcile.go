@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/checked"
-	"github.com/slotmq/go-rmq/internal/rights"
-	"github.com/slotmq/go-rmq/internal/wait"
+	"github.com/slotmq/go-rmq/internal/servers/rights"
+	"github.com/slotmq/go-rmq/internal/servers/wait"
 	"github.com/slotmq/go-rmq/journal"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/logs"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/journal"
-	"github.com/slotmq/go-rmq/luascripts"
 )
 
 // Config of a Recovery.
@@ -36,7 +36,7 @@ type Config struct {
 type Recovery struct {
 	journal   *journal.Journal
 	rdb       redis.UniversalClient
-	scripts   *luascripts.Scripts
+	scripts   *protocol.Scripts
 	namespace string
 	log       *zap.Logger
 	rounds    sync.Mutex // of ticks: one at a time
@@ -58,7 +58,7 @@ func New(cfg Config) (*Recovery, error) {
 		return nil, fmt.Errorf("new recovery: %w", err)
 	}
 	return &Recovery{
-		journal: cfg.Journal, rdb: cfg.Redis, scripts: luascripts.New(cfg.Redis), namespace: cfg.Namespace,
+		journal: cfg.Journal, rdb: cfg.Redis, scripts: protocol.New(cfg.Redis), namespace: cfg.Namespace,
 		log: logs.Choose(cfg.Logger, cfg.Slog),
 	}, nil
 }

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/limits"
-	"github.com/slotmq/go-rmq/internal/score"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
+	"github.com/slotmq/go-rmq/internal/protocol/score"
 	"github.com/slotmq/go-rmq/journal"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -134,7 +134,7 @@ func (c *comparison) sent(s *sight, number int64) {
 		if s.note.Expires > 0 {
 			ttl = max(1, s.note.Expires-s.now)
 		}
-		item.Note = luascripts.NoteArg(ttl, s.note.Headers)
+		item.Note = protocol.NoteArg(ttl, s.note.Headers)
 	}
 	c.journal.Sent([]*message.Sends{{
 		Topic: s.topic.Topic, Slot: s.slot, Number: number, At: time.Now(), Items: []message.SentItem{item},
@@ -148,7 +148,7 @@ func (s *sight) due() int64 {
 	if at := score.Parse(s.Store); s.Store != "" && at > limits.Retries {
 		return at
 	}
-	why, _ := luascripts.ParseFailure(s.Why)
+	why, _ := protocol.ParseFailure(s.Why)
 	switch at := score.Parse(s.Retry) / 100; {
 	case !timed:
 		return max(why.Priority, limits.Retries+1)
@@ -160,7 +160,7 @@ func (s *sight) due() int64 {
 
 // bury tells the journal of a death, as the worker would have. Nothing is told of one that would not count.
 func (c *comparison) bury(s *sight) {
-	why, _ := luascripts.ParseFailure(s.Why)
+	why, _ := protocol.ParseFailure(s.Why)
 	if s.history.Verdict.What != journal.Owed {
 		if s.number < max(lastBatch(s.history), 1) {
 			return

@@ -8,10 +8,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/score"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/byhand"
+	"github.com/slotmq/go-rmq/internal/protocol/score"
 	"github.com/slotmq/go-rmq/journal"
-	"github.com/slotmq/go-rmq/luascripts"
-	"github.com/slotmq/go-rmq/luascripts/byhand"
 )
 
 // place is a slot of a topic.
@@ -20,7 +20,7 @@ type place struct {
 	slot  int
 }
 
-func (p place) keys() luascripts.SlotKeys { return luascripts.KeysOf(p.topic.Name, p.slot) }
+func (p place) keys() protocol.SlotKeys { return protocol.KeysOf(p.topic.Name, p.slot) }
 
 // suspects are contents of which the journal and Redis seem to say different things.
 type suspects struct {
@@ -58,7 +58,7 @@ type sight struct {
 	byhand.Entry
 	number int64 // of the slot
 	now    int64 // of the server, in ms
-	note   *luascripts.Note
+	note   *protocol.Note
 }
 
 // alive reports whether it waits, is in flight, or waits for its retry.
@@ -121,7 +121,7 @@ func (r *Recovery) notes(ctx context.Context, at place, all []sight) error {
 		if err != nil && !errors.Is(err, redis.Nil) {
 			return fmt.Errorf("read the note of a message in slot %s: %w", at.keys().Store, err)
 		}
-		if note, ok := luascripts.ParseNote(text); ok {
+		if note, ok := protocol.ParseNote(text); ok {
 			all[i].note = &note
 		}
 	}

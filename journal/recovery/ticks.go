@@ -13,9 +13,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/servers/cluster"
 	"github.com/slotmq/go-rmq/journal"
-	"github.com/slotmq/go-rmq/luascripts"
 )
 
 // A round of ticks tells whether Redis still has all that it had in the round before, by two signs.
@@ -76,7 +76,7 @@ func (r *Recovery) ticks(ctx context.Context, m *journal.Memory) ([]int, error) 
 		return nil, err
 	}
 	home := func(n int) (string, error) {
-		_, addr, err := cluster.MasterFor(ctx, r.rdb, luascripts.TickKey(m.Key, n))
+		_, addr, err := cluster.MasterFor(ctx, r.rdb, protocol.TickKey(m.Key, n))
 		return addr, err
 	}
 	numbers := slices.Sorted(maps.Keys(m.Ticks))
@@ -102,7 +102,7 @@ func (r *Recovery) ticks(ctx context.Context, m *journal.Memory) ([]int, error) 
 
 // tick looks at one key, and moves it on.
 func (r *Recovery) tick(ctx context.Context, m *journal.Memory, n int, newest int64) (*journal.Memory, error) {
-	key := luascripts.TickKey(m.Key, n)
+	key := protocol.TickKey(m.Key, n)
 	// A connection ends with its server: so all that is said on one is about one history.
 	err := r.rdb.Watch(ctx, func(tx *redis.Tx) error {
 		history, err := historyOf(tx.Info(ctx, "replication"))

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/definition"
-	"github.com/slotmq/go-rmq/internal/rights"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/definition"
+	"github.com/slotmq/go-rmq/internal/servers/rights"
 	"github.com/slotmq/go-rmq/journal"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -20,7 +20,7 @@ func (r *Recovery) topics(ctx context.Context, names []string) ([]journal.Topic,
 	if err != nil {
 		return nil, err
 	}
-	prefix := luascripts.Qualify(r.namespace, "")
+	prefix := protocol.Qualify(r.namespace, "")
 	all = slices.DeleteFunc(all, func(t journal.Topic) bool { return !strings.HasPrefix(t.Name, prefix) })
 	if names == nil {
 		return all, nil
@@ -60,7 +60,7 @@ func (r *Recovery) define(ctx context.Context, t journal.Topic, dry bool) (since
 	case dry:
 	case r.namespace != "" || !strings.Contains(t.Name, ":"):
 		bare := t.Topic
-		bare.Name = strings.TrimPrefix(t.Name, luascripts.Qualify(r.namespace, ""))
+		bare.Name = strings.TrimPrefix(t.Name, protocol.Qualify(r.namespace, ""))
 		_, err = definition.Agree(ctx, r.scripts, t.Name, bare, definition.Sharing{})
 	default:
 		err = definition.Leave(ctx, r.scripts, t.Topic)

@@ -27,7 +27,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/redisurl"
+	"github.com/slotmq/go-rmq/internal/servers/redisurl"
 	"github.com/slotmq/go-rmq/rmqprom"
 	"github.com/slotmq/go-rmq/slots"
 )

@@ -8,8 +8,8 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/checked"
-	"github.com/slotmq/go-rmq/internal/humantime"
-	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/text/humantime"
+	"github.com/slotmq/go-rmq/internal/text/wire"
 	"github.com/slotmq/go-rmq/server/console/internal/problem"
 	"github.com/slotmq/go-rmq/server/internal/audit"
 )

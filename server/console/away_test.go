@@ -12,10 +12,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
 	"github.com/slotmq/go-rmq/server/console/internal/jobs"
@@ -73,8 +73,8 @@ func TestAMasterIsAway(t *testing.T) {
 		must.Do(t, err)
 	}
 	must.Do(t, p.Close(ctx))
-	away := cluster.MasterOf(t, luascripts.KeysOf("orders", 0).Store)
-	if away == cluster.MasterOf(t, luascripts.DefinitionKey("orders")) || away == cluster.MasterOf(t, "rmq:topics") {
+	away := cluster.MasterOf(t, protocol.KeysOf("orders", 0).Store)
+	if away == cluster.MasterOf(t, protocol.DefinitionKey("orders")) || away == cluster.MasterOf(t, "rmq:topics") {
 		t.Fatal("that of slot 0 has the definitions, too: choose another name")
 	}
 	away.Kill()

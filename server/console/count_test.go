@@ -11,10 +11,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/server/console/internal/jobs"
 )
 
@@ -25,7 +25,7 @@ func TestTooManyToCount(t *testing.T) {
 	const many = 20_000
 	s := servertest.Redis(t)
 	sendTo(t, s, "orders", "order 1")
-	k := luascripts.KeysOf("orders", 1)
+	k := protocol.KeysOf("orders", 1)
 	_, err := s.Client(t).Pipelined(ctx, func(p redis.Pipeliner) error {
 		for n := range many {
 			p.ZAdd(ctx, k.Dead, z(fmt.Sprint("order ", n), time.Now().Add(-time.Hour)))

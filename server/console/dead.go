@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/text/wire"
 	"github.com/slotmq/go-rmq/server/console/internal/filter"
 	"github.com/slotmq/go-rmq/server/console/internal/jobs"
 	"github.com/slotmq/go-rmq/server/console/internal/problem"

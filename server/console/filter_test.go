@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/server/console/internal/jobs"
 )
 
@@ -32,7 +32,7 @@ func TestFormsMeanWhatTheySaid(t *testing.T) {
 	for _, page := range []string{"requeue", "delete"} {
 		at, s := open(t, func(c *Config) { c.Act = true })
 		rdb := s.Client(t)
-		k := luascripts.KeysOf("orders", 1)
+		k := protocol.KeysOf("orders", 1)
 		must.Do(t, rdb.ZAdd(ctx, k.Dead, z("old", time.Now().Add(-10*time.Minute))).Err())
 		_, text := get(t, at+page+"?topic=orders&older=1m")
 		if !strings.Contains(text, " 1 dead message") {
@@ -62,8 +62,8 @@ func TestPicksArePairs(t *testing.T) {
 	at, s := open(t, func(c *Config) { c.Act = true })
 	rdb := s.Client(t)
 	hour := time.Now().Add(-time.Hour)
-	must.Do(t, rdb.ZAdd(ctx, luascripts.KeysOf("orders", 1).Dead, z("A", hour)).Err())
-	must.Do(t, rdb.ZAdd(ctx, luascripts.KeysOf("orders", 2).Dead, z("B", hour.Add(10*time.Minute)), z("A", hour.Add(5*time.Minute))).Err())
+	must.Do(t, rdb.ZAdd(ctx, protocol.KeysOf("orders", 1).Dead, z("A", hour)).Err())
+	must.Do(t, rdb.ZAdd(ctx, protocol.KeysOf("orders", 2).Dead, z("B", hour.Add(10*time.Minute)), z("A", hour.Add(5*time.Minute))).Err())
 	_, text := get(t, at+"dead?topic=orders")
 	q := url.Values{"topic": {"orders"}}
 	for _, m := range regexp.MustCompile(`value="((\d+)\.\d+\.[0-9a-f]+)" aria-label="Choose ([^"]*)"`).FindAllStringSubmatch(text, -1) {
@@ -86,7 +86,7 @@ func TestPicksArePairs(t *testing.T) {
 func TestTornForms(t *testing.T) {
 	t.Parallel()
 	at, s := open(t, func(c *Config) { c.Act = true })
-	k := luascripts.KeysOf("orders", 1)
+	k := protocol.KeysOf("orders", 1)
 	must.Do(t, s.Client(t).ZAdd(ctx, k.Dead, z("m", time.Now())).Err())
 	res, err := http.Post(at+"requeue", "application/x-www-form-urlencoded", strings.NewReader("topic=orders&reason=100%&key="+jobs.NewKey()+"&priority=50"))
 	must.Do(t, err)
@@ -113,7 +113,7 @@ func TestTornForms(t *testing.T) {
 func TestMistakesKeepTheForm(t *testing.T) {
 	t.Parallel()
 	at, s := open(t, func(c *Config) { c.Act = true })
-	must.Do(t, s.Client(t).ZAdd(ctx, luascripts.KeysOf("orders", 1).Dead, z("m", time.Now()), z("n", time.Now())).Err())
+	must.Do(t, s.Client(t).ZAdd(ctx, protocol.KeysOf("orders", 1).Dead, z("m", time.Now()), z("n", time.Now())).Err())
 	res, err := http.PostForm(at+"requeue", url.Values{"topic": {"orders"}, "reason": {""}, "rate": {"quick"}, "priority": {"3"}, "key": {jobs.NewKey()}})
 	must.Do(t, err)
 	if text := textOf(t, res.Body); !strings.Contains(text, "Requeue 2 dead messages?") || !strings.Contains(text, "A rate is written as") || !strings.Contains(text, `value="quick"`) || !strings.Contains(text, `value="3"`) {

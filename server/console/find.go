@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/internal/words"
+	"github.com/slotmq/go-rmq/internal/text/words"
 )
 
 // Where is a message, for those who do not know its topic, or only a part of its content?

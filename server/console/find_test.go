@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
 	"github.com/slotmq/go-rmq/server/tokens"
@@ -50,7 +50,7 @@ func TestFind(t *testing.T) {
 	at, s := open(t, nil)
 	sendTo(t, s, "mails", "mail to ann", "mail to bob", "order 1 is shipped", "same")
 	sendTo(t, s, "sms", "same")
-	k := luascripts.KeysOf("mails", 3)
+	k := protocol.KeysOf("mails", 3)
 	must.Do(t, s.Client(t).ZAdd(ctx, k.Dead, z("mail to cid", time.Now())).Err())
 	for _, c := range []struct {
 		text, topic, page string
@@ -101,19 +101,19 @@ func TestFindSaysWhatItLeftOut(t *testing.T) {
 	if _, text := find(t, at, url.Values{"content": {"row"}}); !strings.Contains(text, "There are more") || !strings.Contains(text, "messages after the first 2,000") {
 		t.Error(text)
 	}
-	must.Do(t, s.Client(t).Set(ctx, luascripts.KeysOf("orders", 2).Store, "of a wrong type", 0).Err())
+	must.Do(t, s.Client(t).Set(ctx, protocol.KeysOf("orders", 2).Store, "of a wrong type", 0).Err())
 	if _, text := find(t, at, url.Values{"content": {"nowhere to be seen"}}); !strings.Contains(text, "orders slot 2") {
 		t.Error(text)
 	}
 	for n := range 2 {
-		_, err := s.Client(t).HSet(ctx, luascripts.DefinitionKey(fmt.Sprint("wide", n)), "kind", "priority", "slots", mostAsked, "literal", 0, "sharing", "", "layout", 1, "created", 1, "namespace", "").Result()
+		_, err := s.Client(t).HSet(ctx, protocol.DefinitionKey(fmt.Sprint("wide", n)), "kind", "priority", "slots", mostAsked, "literal", 0, "sharing", "", "layout", 1, "created", 1, "namespace", "").Result()
 		must.Do(t, err)
 		must.Do(t, s.Client(t).SAdd(ctx, "rmq:topics", fmt.Sprint("wide", n)).Err())
 	}
 	if _, text := find(t, at, url.Values{"content": {"in none of them"}}); !strings.Contains(text, "1 topic with too many slots") && !strings.Contains(text, "2 topics with too many slots") {
 		t.Error(text)
 	}
-	must.Do(t, s.Client(t).Rename(ctx, luascripts.DefinitionKey("wide0"), luascripts.DefinitionKey("a-wide")).Err())
+	must.Do(t, s.Client(t).Rename(ctx, protocol.DefinitionKey("wide0"), protocol.DefinitionKey("a-wide")).Err())
 	must.Do(t, s.Client(t).SAdd(ctx, "rmq:topics", "a-wide").Err())
 	if page, text := find(t, at, url.Values{"content": {"row 7"}}); !strings.Contains(page, "message?content=row+7") { // the small ones are asked first
 		t.Error(page, text)

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
-	"github.com/slotmq/go-rmq/luascripts"
 )
 
 // A message and the dead are read when someone asks for them, although they were read just before.
@@ -21,7 +21,7 @@ func TestAskedForIsReadThen(t *testing.T) {
 			t.Errorf("%s does not say %q: %s", page, want, text)
 		}
 	}
-	dead := luascripts.KeysOf("orders", 1).Dead
+	dead := protocol.KeysOf("orders", 1).Dead
 	must.Do(t, server.Client(t).ZAdd(ctx, dead, z("order 7", time.Now())).Err())
 	reads("message?topic=orders&content=order+7", "In slot 1")
 	reads("dead?topic=orders", "1 dead message ")

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/internal/story"
-	"github.com/slotmq/go-rmq/internal/words"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/text/story"
+	"github.com/slotmq/go-rmq/internal/text/words"
 	"github.com/slotmq/go-rmq/journal"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/server/console/internal/pages"
 	"github.com/slotmq/go-rmq/server/console/internal/problem"
 	"github.com/slotmq/go-rmq/server/internal/audit"
@@ -84,7 +84,7 @@ func (c *Console) remember(ctx context.Context, topic, content string) (all []re
 	return all, err
 }
 
-func (c *Console) qualified(topic string) string { return luascripts.Qualify(c.cfg.Namespace, topic) }
+func (c *Console) qualified(topic string) string { return protocol.Qualify(c.cfg.Namespace, topic) }
 
 // messagePage is what the page of a message shows.
 type messagePage struct {

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/server/console/internal/jobs"
 )
 
@@ -39,10 +39,10 @@ func TestHandlersNeedSomeone(t *testing.T) {
 func TestVanishedWorkersAreNamed(t *testing.T) {
 	t.Parallel()
 	at, s := open(t, nil)
-	must.Do(t, s.Client(t).HSet(ctx, luascripts.DefinitionKey("orders"), "sharing", "redis").Err())
+	must.Do(t, s.Client(t).HSet(ctx, protocol.DefinitionKey("orders"), "sharing", "redis").Err())
 	gone := func(worker string, ago time.Duration) {
 		t.Helper()
-		must.Do(t, s.Client(t).ZAdd(ctx, luascripts.GoneKey("orders"), z(worker, time.Now().Add(-ago))).Err())
+		must.Do(t, s.Client(t).ZAdd(ctx, protocol.GoneKey("orders"), z(worker, time.Now().Add(-ago))).Err())
 	}
 	gone("app1-1-2", vanishedFor+time.Minute)
 	if _, text := get(t, at+"?done=look"); strings.Contains(text, "vanished") {
@@ -61,7 +61,7 @@ func TestJobsCanBeFoundAgain(t *testing.T) {
 	t.Parallel()
 	at, s := open(t, func(c *Config) { c.Act, c.Title = true, "production" })
 	for n := range 5 {
-		must.Do(t, s.Client(t).ZAdd(ctx, luascripts.KeysOf("orders", n).Dead, z("m", time.Now())).Err())
+		must.Do(t, s.Client(t).ZAdd(ctx, protocol.KeysOf("orders", n).Dead, z("m", time.Now())).Err())
 	}
 	key := jobs.NewKey()
 	res, err := http.PostForm(at+"requeue", url.Values{"topic": {"orders"}, "rate": {"6/m"}, "priority": {"50"}, "key": {key}})

@@ -10,10 +10,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/server/console/internal/jobs"
 )
 
@@ -66,10 +66,10 @@ func TestAskingHasPlaces(t *testing.T) {
 func TestGroupOfOddError(t *testing.T) {
 	t.Parallel()
 	at, s := open(t, func(c *Config) { c.Act = true })
-	k, rdb := luascripts.KeysOf("orders", 1), s.Client(t)
+	k, rdb := protocol.KeysOf("orders", 1), s.Client(t)
 	for content, reason := range map[string]string{"odd": "no \x00 such\rthing 7", "plain": "no such thing"} {
 		must.Do(t, rdb.ZAdd(ctx, k.Dead, z(content, time.Now())).Err())
-		f := luascripts.Failure{Attempts: 17, First: time.Now(), Last: time.Now(), Priority: 500, Worker: "w", Reason: reason}
+		f := protocol.Failure{Attempts: 17, First: time.Now(), Last: time.Now(), Priority: 500, Worker: "w", Reason: reason}
 		must.Do(t, rdb.HSet(ctx, k.Why, content, f.String()).Err())
 	}
 	_, text := get(t, at+"dead?topic=orders")

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/internal/cluster"
-	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/internal/servers/cluster"
+	"github.com/slotmq/go-rmq/internal/text/humantime"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/server/console/internal/collector"
 	"github.com/slotmq/go-rmq/server/console/internal/pages"

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/internal/story"
+	"github.com/slotmq/go-rmq/internal/text/story"
 	"github.com/slotmq/go-rmq/server/console/internal/problem"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/checked"
-	"github.com/slotmq/go-rmq/internal/humantime"
-	"github.com/slotmq/go-rmq/internal/words"
+	"github.com/slotmq/go-rmq/internal/text/humantime"
+	"github.com/slotmq/go-rmq/internal/text/words"
 	"github.com/slotmq/go-rmq/server/console/internal/filter"
 	"github.com/slotmq/go-rmq/server/console/internal/jobs"
 	"github.com/slotmq/go-rmq/server/console/internal/problem"

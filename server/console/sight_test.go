@@ -17,10 +17,10 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
 	"github.com/slotmq/go-rmq/server/console/internal/jobs"
@@ -75,8 +75,8 @@ func TestOthersTopicsAreNotNamed(t *testing.T) {
 	_, s := open(t, nil)
 	sendTo(t, s, "mails", "mail 1")
 	rdb := s.Client(t)
-	must.Do(t, rdb.Set(ctx, luascripts.KeysOf("orders", 2).Store, "of a wrong type", 0).Err())
-	must.Do(t, rdb.HSet(ctx, luascripts.DefinitionKey("orders-broken"), "kind", "nonsense").Err())
+	must.Do(t, rdb.Set(ctx, protocol.KeysOf("orders", 2).Store, "of a wrong type", 0).Err())
+	must.Do(t, rdb.HSet(ctx, protocol.DefinitionKey("orders-broken"), "kind", "nonsense").Err())
 	must.Do(t, rdb.SAdd(ctx, "rmq:topics", "orders-broken").Err())
 	at := openAt(t, Config{Redis: rdb, Tokens: file})
 	bob, ann := signedIn(t, at, all), signedIn(t, at, token)
@@ -134,7 +134,7 @@ func TestStreamEndsWithItsToken(t *testing.T) {
 func TestHiddenContentsAreNotChosenBy(t *testing.T) {
 	t.Parallel()
 	at, s := open(t, func(c *Config) { c.HideContents, c.Act = true, true })
-	must.Do(t, s.Client(t).ZAdd(ctx, luascripts.KeysOf("orders", 1).Dead, z("order 7", time.Now())).Err())
+	must.Do(t, s.Client(t).ZAdd(ctx, protocol.KeysOf("orders", 1).Dead, z("order 7", time.Now())).Err())
 	for _, page := range []string{"dead", "messages", "requeue", "delete"} {
 		if status, text := get(t, at+page+"?topic=orders&glob=order*"); status != 422 || !strings.Contains(text, "hides contents") {
 			t.Errorf("%s: %d %s", page, status, text)
@@ -182,7 +182,7 @@ func TestHead(t *testing.T) {
 	t.Parallel()
 	s := servertest.Redis(t)
 	sendTo(t, s, "mails", "mail 1")
-	must.Do(t, s.Client(t).ZAdd(ctx, luascripts.KeysOf("mails", 1).Dead, z("mail 7", time.Now())).Err())
+	must.Do(t, s.Client(t).ZAdd(ctx, protocol.KeysOf("mails", 1).Dead, z("mail 7", time.Now())).Err())
 	c, err := New(Config{Redis: s.Client(t)})
 	must.Do(t, err)
 	defer c.Close()
@@ -241,7 +241,7 @@ func TestHiddenContentsCannotBeGuessed(t *testing.T) {
 		message.Priority{Content: content, Priority: 500, Headers: map[string]string{"customer": "Mrs Smith"}})
 	must.Do(t, err)
 	must.Do(t, p.Close(ctx))
-	must.Do(t, rdb.ZAdd(ctx, luascripts.KeysOf("orders", 1).Dead, z(content, time.Now())).Err())
+	must.Do(t, rdb.ZAdd(ctx, protocol.KeysOf("orders", 1).Dead, z(content, time.Now())).Err())
 	at := openAt(t, Config{Redis: rdb, HideContents: true, Act: true})
 	hash := fmt.Sprintf("%x", sha256.Sum256([]byte(content)))
 	for _, page := range []string{"dead?topic=orders", "messages?topic=orders", "message?topic=orders&content=order+4711", "requeue?topic=orders"} {

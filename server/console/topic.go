@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/internal/wire"
-	"github.com/slotmq/go-rmq/internal/words"
+	"github.com/slotmq/go-rmq/internal/text/wire"
+	"github.com/slotmq/go-rmq/internal/text/words"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/server/console/internal/census"
 	"github.com/slotmq/go-rmq/server/console/internal/jobs"

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/internal/words"
+	"github.com/slotmq/go-rmq/internal/text/words"
 	"github.com/slotmq/go-rmq/server/console/internal/census"
 	"github.com/slotmq/go-rmq/server/console/internal/jobs"
 	"github.com/slotmq/go-rmq/server/console/internal/pages"

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
-	"github.com/slotmq/go-rmq/luascripts"
 )
 
 // The first page has places for some of many topics: those that need someone, and those that were asked for.
@@ -20,10 +20,10 @@ func TestManyTopics(t *testing.T) {
 	all := s.Client(t).Pipeline()
 	for n := range many {
 		name := fmt.Sprintf("topic-%03d", n)
-		all.HSet(ctx, luascripts.DefinitionKey(name), "kind", "priority", "slots", slots, "literal", 0, "sharing", "redis", "layout", 1, "created", 1, "namespace", "")
+		all.HSet(ctx, protocol.DefinitionKey(name), "kind", "priority", "slots", slots, "literal", 0, "sharing", "redis", "layout", 1, "created", 1, "namespace", "")
 		all.SAdd(ctx, "rmq:topics", name)
 	}
-	all.ZAdd(ctx, luascripts.KeysOf(fmt.Sprintf("topic-%03d", many-1), 7).Dead, z("m", time.Now()))
+	all.ZAdd(ctx, protocol.KeysOf(fmt.Sprintf("topic-%03d", many-1), 7).Dead, z("m", time.Now()))
 	_, err := all.Exec(ctx)
 	must.Do(t, err)
 
@@ -56,9 +56,9 @@ func TestManyNeeds(t *testing.T) {
 	all := s.Client(t).Pipeline()
 	for n := range mostNeeds + 7 {
 		name := fmt.Sprint("t", n)
-		all.HSet(ctx, luascripts.DefinitionKey(name), "kind", "priority", "slots", 1, "literal", 0, "sharing", "redis", "layout", 1, "created", 1, "namespace", "")
+		all.HSet(ctx, protocol.DefinitionKey(name), "kind", "priority", "slots", 1, "literal", 0, "sharing", "redis", "layout", 1, "created", 1, "namespace", "")
 		all.SAdd(ctx, "rmq:topics", name)
-		all.ZAdd(ctx, luascripts.KeysOf(name, 0).Dead, z("m", time.Now()))
+		all.ZAdd(ctx, protocol.KeysOf(name, 0).Dead, z("m", time.Now()))
 	}
 	_, err := all.Exec(ctx)
 	must.Do(t, err)

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/words"
+	"github.com/slotmq/go-rmq/internal/text/words"
 	"github.com/slotmq/go-rmq/server/console/internal/pages"
 	"github.com/slotmq/go-rmq/server/console/internal/problem"
 )

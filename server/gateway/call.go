@@ -13,7 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/servers/cluster"
 	"github.com/slotmq/go-rmq/server/gateway/internal/problem"
 	"github.com/slotmq/go-rmq/server/gateway/internal/request"
 	"github.com/slotmq/go-rmq/server/tokens"

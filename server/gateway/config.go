@@ -8,7 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/checked"
-	"github.com/slotmq/go-rmq/internal/limits"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/server/tokens"

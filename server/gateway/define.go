@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/internal/definition"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/definition"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/server/gateway/internal/problem"
 	"github.com/slotmq/go-rmq/server/gateway/internal/request"
@@ -20,7 +20,7 @@ import (
 type definitions struct {
 	byName    sync.Map
 	inspector *inspector.Inspector
-	scripts   *luascripts.Scripts
+	scripts   *protocol.Scripts
 }
 
 type remembered struct {
@@ -84,7 +84,7 @@ func (d *definitions) define(c *call, asked request.Topic) error {
 	status := http.StatusOK
 	if isNew {
 		status = http.StatusCreated
-		if t, err = definition.Agree(c.ctx(), d.scripts, luascripts.Qualify(c.cfg.Namespace, name), t, definition.Sharing{}); err != nil {
+		if t, err = definition.Agree(c.ctx(), d.scripts, protocol.Qualify(c.cfg.Namespace, name), t, definition.Sharing{}); err != nil {
 			return c.unsure(err)
 		}
 	}

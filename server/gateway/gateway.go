@@ -13,7 +13,7 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/observers"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/poll"
 	"github.com/slotmq/go-rmq/producer"
@@ -79,7 +79,7 @@ func (g *Gateway) build() (err error) {
 	if g.inspector, err = inspector.New(g.cfg.Redis, inspector.Config{Namespace: g.cfg.Namespace, Slots: g.cfg.Slots, Journal: told}); err != nil {
 		return err
 	}
-	g.sends = &sends{producer: p, defined: &definitions{inspector: g.inspector, scripts: luascripts.New(g.cfg.Redis)}}
+	g.sends = &sends{producer: p, defined: &definitions{inspector: g.inspector, scripts: protocol.New(g.cfg.Redis)}}
 	g.takes = &takes{poller: poller, metrics: g.metrics, waiting: make(chan struct{}, g.cfg.MaxWaiting)}
 	g.metrics.waiting = func() int { return len(g.takes.waiting) }
 	g.mux = http.NewServeMux()

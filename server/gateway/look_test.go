@@ -11,10 +11,10 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/internal/wire"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/text/wire"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/server/tokens"
 )
@@ -183,20 +183,20 @@ func TestLookWithoutAMaster(t *testing.T) {
 	c := servertest.Cluster(t, 3, 0)
 	s := siteOn(t, c.Client(t))
 	hanging := c.Nodes()[0]
-	if hanging.Addr() == c.MasterOf(t, luascripts.TopicsKey).Addr() {
+	if hanging.Addr() == c.MasterOf(t, protocol.TopicsKey).Addr() {
 		hanging = c.Nodes()[1]
 	}
 	var topic message.Topic
 	for n := 0; topic.Name == ""; n++ {
 		name := fmt.Sprint("orders", n)
-		if c.MasterOf(t, luascripts.DefinitionKey(name)) != hanging && c.MasterOf(t, luascripts.WorkersKey(name)) != hanging {
+		if c.MasterOf(t, protocol.DefinitionKey(name)) != hanging && c.MasterOf(t, protocol.WorkersKey(name)) != hanging {
 			topic = message.Topic{Name: name, Kind: message.KindPriority, Slots: 16}
 		}
 	}
 	s.bury(topic, 64)
 	hidden := 0
 	for slot := range topic.Slots {
-		if c.MasterOf(t, luascripts.KeysOf(topic.Name, slot).Store) == hanging {
+		if c.MasterOf(t, protocol.KeysOf(topic.Name, slot).Store) == hanging {
 			hidden++
 		}
 	}

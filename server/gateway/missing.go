@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/internal/cluster"
-	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/servers/cluster"
+	"github.com/slotmq/go-rmq/internal/text/wire"
 	"github.com/slotmq/go-rmq/server/gateway/internal/problem"
 )
 

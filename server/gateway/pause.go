@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/text/wire"
 	"github.com/slotmq/go-rmq/server/gateway/internal/request"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/servers/cluster"
 	"github.com/slotmq/go-rmq/server/gateway/internal/problem"
 )
 

@@ -3,9 +3,9 @@ package gateway
 import (
 	"fmt"
 
-	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/text/wire"
 	"github.com/slotmq/go-rmq/journal/recovery"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/server/gateway/internal/problem"
 	"github.com/slotmq/go-rmq/server/gateway/internal/request"
 )
@@ -68,7 +68,7 @@ func bringBack(c *call, o recovery.Restore) (n recovery.Restored, err error) {
 		return n, c.soFar(err, fmt.Sprintf("%d waiting and %d dead messages are back", n.Waiting, n.Dead))
 	case o.Content != "" && n.Waiting+n.Dead+n.There+n.Expired+n.Unsure+n.Unknown == 0:
 		return n, problem.New("not-found", "nothing of this message is to be restored in %s: it was not sent, or it is over; rmqd journal history says what became of it",
-			problem.Shorten(luascripts.Qualify(c.cfg.Namespace, o.Topics[0])))
+			problem.Shorten(protocol.Qualify(c.cfg.Namespace, o.Topics[0])))
 	}
 	return n, nil
 }

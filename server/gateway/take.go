@@ -7,8 +7,8 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/wire"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/text/wire"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/poll"
 	"github.com/slotmq/go-rmq/server/gateway/internal/problem"
@@ -87,7 +87,7 @@ func (t *takes) take(c *call, asked request.Take) error {
 // gaveOut counts a batch that is about to be answered.
 func (t *takes) gaveOut(c *call, h *poll.Held) {
 	t.metrics.given(h.Receipt, h.Until)
-	t.metrics.count(luascripts.Qualify(c.cfg.Namespace, h.Topic.Name), message.Taken, len(h.Messages))
+	t.metrics.count(protocol.Qualify(c.cfg.Namespace, h.Topic.Name), message.Taken, len(h.Messages))
 }
 
 // giveBack gives back a batch that could not be written to who asked for it.
@@ -185,7 +185,7 @@ func (t *takes) settled(c *call, receipt string, said request.Outcomes) {
 	if err != nil || err2 != nil {
 		return // it was finished, so it is one
 	}
-	topic := luascripts.Qualify(c.cfg.Namespace, name)
+	topic := protocol.Qualify(c.cfg.Namespace, name)
 	for outcome, n := range said.Of {
 		t.metrics.count(topic, whatBecame[outcome], n)
 		left -= n

@@ -11,13 +11,13 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/journal/recovery"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
 	"github.com/slotmq/go-rmq/slots"
@@ -155,7 +155,7 @@ func TestForgottenNumbersAreRaised(t *testing.T) {
 		y.do("hset", y.keys.Meta, "batch", 40)
 		m, err := y.j.Memory(ctx)
 		must.Do(t, err)
-		y.do("del", luascripts.TickKey(m.Key, 0))
+		y.do("del", protocol.TickKey(m.Key, 0))
 		send := func(content string) {
 			number, err := y.rdb.HGet(ctx, y.keys.Meta, "batch").Int64()
 			must.Do(t, err)
@@ -169,7 +169,7 @@ func TestForgottenNumbersAreRaised(t *testing.T) {
 		y.is("before", journal.Owed)
 		y.is("behind", journal.Owed)
 		for slot := 2; slot < 2+others; slot++ {
-			key := luascripts.KeysOf(y.topic.Name, slot).Meta
+			key := protocol.KeysOf(y.topic.Name, slot).Meta
 			if number, err := y.rdb.HGet(ctx, key, "batch").Int64(); number < int64(60+slot) {
 				t.Fatalf("the number of slot %d is %d (%v)", slot, number, err)
 			}
@@ -302,7 +302,7 @@ func TestForgetfulMasterOfACluster(t *testing.T) {
 	must.Do(t, err)
 	masters := map[*servertest.Server]bool{}
 	for n := range m.Ticks {
-		masters[cluster.MasterOf(t, luascripts.TickKey(m.Key, n))] = true
+		masters[cluster.MasterOf(t, protocol.TickKey(m.Key, n))] = true
 	}
 	if len(m.Ticks) != 3 || len(masters) != 3 {
 		t.Errorf("%d ticks on %d masters", len(m.Ticks), len(masters))

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/proctest"
 	"github.com/slotmq/go-rmq/journal"
-	"github.com/slotmq/go-rmq/luascripts"
 )
 
 // What the processes have written down is held against what the journal promises.
@@ -222,7 +222,7 @@ func (v *verdict) dead() {
 			continue
 		}
 		slot := v.handled[m][0].Slot
-		if v.rdb.ZScore(ctx, luascripts.KeysOf(m.topic, slot).Dead, m.content).Err() == nil {
+		if v.rdb.ZScore(ctx, protocol.KeysOf(m.topic, slot).Dead, m.content).Err() == nil {
 			v.count["dead"]++
 		} else if why := v.mayBeMissing(m, sends[0]); why != "" {
 			v.Errorf("%v, sent by %s at %d, is not dead: %s", m, sends[0].by, sends[0].begin, why)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
@@ -17,7 +18,6 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/journal/recovery"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -216,7 +216,7 @@ func (x *losing) drained() bool {
 	pipe := x.rdb.Pipeline()
 	for _, t := range x.topics {
 		for slot := range t.Slots {
-			k := luascripts.KeysOf(t.Name, slot)
+			k := protocol.KeysOf(t.Name, slot)
 			all = append(all, pipe.ZCard(ctx, k.Store), pipe.ZCard(ctx, k.Prepare), pipe.ZCard(ctx, k.Retry))
 		}
 	}

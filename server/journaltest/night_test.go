@@ -9,12 +9,12 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/journal/recovery"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -93,7 +93,7 @@ func (n *nightly) restores(o recovery.Restore, want recovery.Restored) {
 	}
 }
 
-func (n *nightly) keys() luascripts.SlotKeys { return luascripts.KeysOf(n.topic.Name, 1) }
+func (n *nightly) keys() protocol.SlotKeys { return protocol.KeysOf(n.topic.Name, 1) }
 
 // holds compares what waits and what is dead in slot 1, each content with its score.
 func (n *nightly) holds(waiting, dead string) {
@@ -119,9 +119,9 @@ func (n *nightly) holds(waiting, dead string) {
 func (n *nightly) empty() {
 	n.Helper()
 	for slot := range n.topic.Slots {
-		must.Do(n, n.rdb.Del(ctx, luascripts.OfSlot(n.topic.Name, slot)...).Err())
+		must.Do(n, n.rdb.Del(ctx, protocol.OfSlot(n.topic.Name, slot)...).Err())
 	}
-	for _, key := range luascripts.OfTopic(n.topic.Name) {
+	for _, key := range protocol.OfTopic(n.topic.Name) {
 		must.Do(n, n.rdb.Del(ctx, key).Err())
 	}
 }

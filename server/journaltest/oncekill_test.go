@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/proctest"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -41,7 +41,7 @@ func TestWorkersAreKilledBehindTheirCommits(t *testing.T) {
 		kills := 0
 		drained := func() bool {
 			for slot := range topic.Slots {
-				keys := luascripts.KeysOf(topic.Name, slot)
+				keys := protocol.KeysOf(topic.Name, slot)
 				for _, key := range []string{keys.Store, keys.Prepare, keys.Retry} {
 					if n, err := rdb.ZCard(ctx, key).Result(); err != nil || n > 0 {
 						return false

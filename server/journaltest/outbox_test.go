@@ -13,13 +13,13 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/definition"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/definition"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
 )
@@ -100,7 +100,7 @@ func (o *office) sendTo(t testing.TB, commit bool, topic rmq.Topic, messages ...
 func (o *office) stored(t testing.TB) map[string]int {
 	t.Helper()
 	all := map[string]int{}
-	found, err := o.rdb.ZRangeWithScores(ctx, luascripts.StoreKey(o.topic.Name, 0), 0, -1).Result()
+	found, err := o.rdb.ZRangeWithScores(ctx, protocol.StoreKey(o.topic.Name, 0), 0, -1).Result()
 	must.Do(t, err)
 	for _, z := range found {
 		all[z.Member.(string)] = int(z.Score) - 17
@@ -207,7 +207,7 @@ func TestOutboxRelaysWhatIsLate(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, newPlace(t, "SQLite", false), servertest.SharedRedis(t).Client(t))
 	o.topic.Kind = message.KindFixedTime
-	_, errs := definition.AgreeAll(ctx, luascripts.New(o.rdb), []string{o.topic.Name}, []definition.Listened{{Topic: o.topic, MaxLate: time.Minute}},
+	_, errs := definition.AgreeAll(ctx, protocol.New(o.rdb), []string{o.topic.Name}, []definition.Listened{{Topic: o.topic, MaxLate: time.Minute}},
 		definition.Sharing{Way: definition.SharingRedis})
 	must.Do(t, errs[0])
 	late := rmq.FixedTime{Content: "late", At: time.Now().Add(-time.Hour)}
@@ -421,7 +421,7 @@ func TestOutboxWaitsForRedis(t *testing.T) {
 	if got := o.stored(t); got["order"] != 2 {
 		t.Errorf("%v", got)
 	}
-	must.Do(t, o.rdb.ZRem(ctx, luascripts.StoreKey(full.Name, 0), "1").Err())
+	must.Do(t, o.rdb.ZRem(ctx, protocol.StoreKey(full.Name, 0), "1").Err())
 	await.True(t, "the outbox is empty", func() bool { return o.outbox(t) == 0 })
 	status, err := o.j.Status(ctx)
 	must.Do(t, err)

@@ -11,12 +11,12 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/journal/recovery"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -28,7 +28,7 @@ type yard struct {
 	j     *journal.Journal
 	r     *recovery.Recovery
 	topic message.Topic
-	keys  luascripts.SlotKeys // of slot 1
+	keys  protocol.SlotKeys // of slot 1
 }
 
 var yards atomic.Int64
@@ -40,7 +40,7 @@ func newYard(t *testing.T, p *place, rdb redis.UniversalClient, topic message.To
 	if topic.Slots == 0 {
 		topic.Slots = 4
 	}
-	y := &yard{T: t, place: p, rdb: rdb, topic: topic, keys: luascripts.KeysOf(topic.Name, 1)}
+	y := &yard{T: t, place: p, rdb: rdb, topic: topic, keys: protocol.KeysOf(topic.Name, 1)}
 	y.open()
 	y.do("hset", y.keys.Meta, "batch", 2)
 	y.tell(sentTo(topic, 1, 1, 0, "begin"), endOf(topic, 2, "begin"))
@@ -213,7 +213,7 @@ func TestReconcileAdopts(t *testing.T) {
 			}
 			y.do("hset", y.keys.Meta, "batch", 100)
 			y.do("zadd", y.keys.Store, score(later), "waits", score(at), "revived", score(at), "finished")
-			y.do("hset", luascripts.NoteKey(y.topic.Name, 1), "waits", fmt.Sprintf(`7 1 %d %d %d {"a":"b"}`, at, at, later))
+			y.do("hset", protocol.NoteKey(y.topic.Name, 1), "waits", fmt.Sprintf(`7 1 %d %d %d {"a":"b"}`, at, at, later))
 			y.do("zadd", y.keys.Retry, later*100+15, "again")
 			y.do("zadd", y.keys.Prepare, at/1000*1000+14, "flies")
 			y.do("zadd", y.keys.Dead, at, "died", at, "known")
@@ -296,7 +296,7 @@ func TestReconcileWhileRedisForgets(t *testing.T) {
 	got, err := y.r.Reconcile(ctx, recovery.Reconcile{Every: time.Hour, Progress: func(recovery.Reconciled) {
 		if !sent { // it was nowhere, and now it is sent and lost
 			sent = true
-			y.do("zadd", luascripts.StoreKey(y.topic.Name, 2), 1, "again and again")
+			y.do("zadd", protocol.StoreKey(y.topic.Name, 2), 1, "again and again")
 			y.tell(sentTo(y.topic, 2, 3, 0, "again and again")) // in slot 2 no batch shows what is forgotten
 			y.do("flushall")
 		}
@@ -370,7 +370,7 @@ func TestReconcileRights(t *testing.T) {
 	later := time.Now().Add(time.Hour).UnixMilli()
 	y.do("zadd", y.keys.Store, later, "waits")
 	y.do("zadd", y.keys.Dead, later, "dead")
-	y.do("hset", luascripts.NoteKey(y.topic.Name, 1), "waits", fmt.Sprintf("1 1 1 1 %d", later))
+	y.do("hset", protocol.NoteKey(y.topic.Name, 1), "waits", fmt.Sprintf("1 1 1 1 %d", later))
 	y.tell(sentTo(y.topic, 1, 1, 0, "handled", "dead"))
 	rules := strings.Fields(strings.ReplaceAll(line, "orders", y.topic.Name))
 	args := []any{"acl", "setuser", "reconciler", "on", ">secret"}
@@ -383,7 +383,7 @@ func TestReconcileRights(t *testing.T) {
 	y.found(recovery.Reconciled{Gone: 1, Dead: 1, Adopted: 1})
 	m, err := y.j.Memory(ctx)
 	must.Do(t, err)
-	must.Do(t, admin.Del(ctx, luascripts.TickKey(m.Key, 0)).Err())
+	must.Do(t, admin.Del(ctx, protocol.TickKey(m.Key, 0)).Err())
 	must.Do(t, admin.HSet(ctx, y.keys.Meta, "batch", 1).Err())
 	y.found(recovery.Reconciled{})
 	if number := admin.HGet(ctx, y.keys.Meta, "batch").Val(); number != "2" {

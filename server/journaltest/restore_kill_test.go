@@ -9,12 +9,12 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/proctest"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -166,7 +166,7 @@ func (k *killing) complete() {
 	if meta := k.rdb.HGet(ctx, k.keys().Meta, "batch").Val(); meta != "3" { // a batch is in flight
 		k.Errorf("the number is %s", meta)
 	}
-	if other, err := k.rdb.Exists(ctx, luascripts.StoreKey(k.topic.Name, 0)).Result(); err != nil || other != 0 {
+	if other, err := k.rdb.Exists(ctx, protocol.StoreKey(k.topic.Name, 0)).Result(); err != nil || other != 0 {
 		k.Errorf("slot 0 has something, %v", err)
 	}
 }

@@ -7,11 +7,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal/recovery"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -46,7 +46,7 @@ func TestRestoreWakesWorkers(t *testing.T) {
 	t.Parallel()
 	n := aNight(t)
 	n.sent(1, time.Now(), items(1_700_000_000_000, "a")...)
-	sub := n.rdb.Subscribe(ctx, luascripts.WakeChannel(n.topic.Name))
+	sub := n.rdb.Subscribe(ctx, protocol.WakeChannel(n.topic.Name))
 	defer sub.Close()
 	_, err := sub.Receive(ctx)
 	must.Do(t, err)
@@ -73,7 +73,7 @@ func TestRestoreOnACluster(t *testing.T) {
 	n.restores(recovery.Restore{}, recovery.Restored{Waiting: 32, Twice: 32})
 	n.restores(recovery.Restore{}, recovery.Restored{There: 32})
 	for slot := range n.topic.Slots {
-		k := luascripts.KeysOf(n.topic.Name, slot)
+		k := protocol.KeysOf(n.topic.Name, slot)
 		if waits, number := rdb.ZCard(ctx, k.Store).Val(), rdb.HGet(ctx, k.Meta, "batch").Val(); waits != 2 || number != "9" {
 			t.Errorf("slot %d has %d messages and number %s", slot, waits, number)
 		}

@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/journal/recovery"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -31,7 +31,7 @@ func TestRestore(t *testing.T) {
 		n.ended(message.Cancelled, 0, "", "d")
 		want := recovery.Restored{Waiting: 2, Dead: 1, Twice: 1}
 		n.restores(recovery.Restore{DryRun: true}, want)
-		if left, err := n.rdb.Exists(ctx, append(luascripts.OfSlot(n.topic.Name, 1), luascripts.DefinitionKey(n.topic.Name))...).Result(); err != nil || left != 0 {
+		if left, err := n.rdb.Exists(ctx, append(protocol.OfSlot(n.topic.Name, 1), protocol.DefinitionKey(n.topic.Name))...).Result(); err != nil || left != 0 {
 			t.Errorf("a dry run has written %d keys, %v", left, err)
 		}
 		n.restores(recovery.Restore{}, want)
@@ -40,7 +40,7 @@ func TestRestore(t *testing.T) {
 		n.restores(recovery.Restore{}, recovery.Restored{There: 3})
 		n.holds("due:1700000000000 a:4000000000000", "c")
 
-		why, ok := luascripts.ParseFailure(n.rdb.HGet(ctx, n.keys().Why, "c").Val())
+		why, ok := protocol.ParseFailure(n.rdb.HGet(ctx, n.keys().Why, "c").Val())
 		if !ok || why.Attempts != 17 || why.Worker != "worker-1" || why.Reason != "it burnt down" || time.Since(why.Last) > time.Hour {
 			t.Errorf("%+v", why)
 		}
@@ -211,10 +211,10 @@ func TestRestoreOfTopics(t *testing.T) {
 	n := aNight(t)
 	bare := n.topic.Name
 	for _, space := range []string{"shop", "shop:eu", ""} {
-		n.topic.Name = luascripts.Qualify(space, bare)
+		n.topic.Name = protocol.Qualify(space, bare)
 		n.sent(1, time.Now(), items(later, "of "+space)...)
 	}
-	n.topic.Name = luascripts.Qualify("shop", bare)
+	n.topic.Name = protocol.Qualify("shop", bare)
 	n.cfg.Namespace = "shop"
 	_, err := n.recovery().Restore(ctx, recovery.Restore{Topics: []string{"of another name"}})
 	oneLine(t, err, "restore", "of another name", "a topic that the journal knows: eu:"+bare+", "+bare)
@@ -223,7 +223,7 @@ func TestRestoreOfTopics(t *testing.T) {
 	}
 	n.restores(recovery.Restore{Topics: []string{bare, bare}}, recovery.Restored{Waiting: 1})
 	n.holds("of shop:4000000000000", "")
-	if held := n.rdb.HGet(ctx, luascripts.DefinitionKey(n.topic.Name), "namespace").Val(); held != "shop" {
+	if held := n.rdb.HGet(ctx, protocol.DefinitionKey(n.topic.Name), "namespace").Val(); held != "shop" {
 		t.Errorf("namespace %q", held)
 	}
 	n.restores(recovery.Restore{}, recovery.Restored{Waiting: 1, There: 1}) // that of shop:eu may be of shop
@@ -239,17 +239,17 @@ func TestRestoreDefines(t *testing.T) {
 	n.topic.Name = "shop:" + n.topic.Name
 	n.sent(1, time.Now(), items(later, "a")...)
 	n.restores(recovery.Restore{}, recovery.Restored{Waiting: 1})
-	held := n.rdb.HGetAll(ctx, luascripts.DefinitionKey(n.topic.Name)).Val()
+	held := n.rdb.HGetAll(ctx, protocol.DefinitionKey(n.topic.Name)).Val()
 	if _, told := held["namespace"]; told || held["kind"] != "fixed-time" || held["slots"] != "2" || held["layout"] != "1" {
 		t.Errorf("%v", held)
 	}
-	listed, err := n.rdb.SIsMember(ctx, luascripts.TopicsKey, n.topic.Name).Result()
+	listed, err := n.rdb.SIsMember(ctx, protocol.TopicsKey, n.topic.Name).Result()
 	if err != nil || !listed {
 		t.Errorf("listed %v, %v", listed, err)
 	}
 
 	n.empty()
-	must.Do(t, n.rdb.HSet(ctx, luascripts.DefinitionKey(n.topic.Name), "kind", "priority", "slots", 2, "literal", 0, "layout", 2).Err())
+	must.Do(t, n.rdb.HSet(ctx, protocol.DefinitionKey(n.topic.Name), "kind", "priority", "slots", 2, "literal", 0, "layout", 2).Err())
 	for _, dry := range []bool{false, true} {
 		_, err := n.recovery().Restore(ctx, recovery.Restore{DryRun: dry, Patience: -1})
 		oneLine(t, err, "topic "+n.topic.Name, "Kind is fixed-time in this program and priority in Redis", "Notes is false in this program and true in Redis")
@@ -288,7 +288,7 @@ func TestRestoreOfTheDead(t *testing.T) {
 	n.sent(1, time.Now(), items(1<<52, "of a high priority")...)
 	n.ended(message.Died, 7, "x", "a")
 	n.restores(recovery.Restore{Topics: []string{n.topic.Name}}, recovery.Restored{Waiting: 1, Dead: 1, Twice: 1})
-	if why, _ := luascripts.ParseFailure(n.rdb.HGet(ctx, n.keys().Why, "a").Val()); why.Priority != 70 {
+	if why, _ := protocol.ParseFailure(n.rdb.HGet(ctx, n.keys().Why, "a").Val()); why.Priority != 70 {
 		t.Errorf("%+v", why)
 	}
 }
@@ -353,7 +353,7 @@ func TestRestorePerhapsTwice(t *testing.T) {
 	n.sent(1, begin.Add(-time.Minute), items(at(30*time.Minute), "due meanwhile")...)
 	n.sent(1, begin.Add(-time.Minute), items(at(2*time.Hour), "due later")...)
 	define := func(created time.Time) {
-		must.Do(t, n.rdb.HSet(ctx, luascripts.DefinitionKey(n.topic.Name), "kind", "fixed-time", "slots", 2, "literal", 0, "layout", 1, "created", created.UnixMilli()).Err())
+		must.Do(t, n.rdb.HSet(ctx, protocol.DefinitionKey(n.topic.Name), "kind", "fixed-time", "slots", 2, "literal", 0, "layout", 1, "created", created.UnixMilli()).Err())
 	}
 	n.restores(recovery.Restore{DryRun: true}, recovery.Restored{Waiting: 3, Twice: 2}) // since when it is lost nobody knows
 	define(begin.Add(10 * time.Minute))

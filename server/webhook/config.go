@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/logs"
-	"github.com/slotmq/go-rmq/internal/redisurl"
+	"github.com/slotmq/go-rmq/internal/servers/redisurl"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
 	"github.com/slotmq/go-rmq/rmqhttp"

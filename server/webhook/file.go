@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/internal/text/humantime"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
 )

@@ -6,14 +6,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
 )
 
 // CleanUp deletes the keys of this run's namespace, and no others, and what it has in
 // ZooKeeper. It needs no search: the topics are listed, and the keys of a topic follow
 // from its name.
 func (s *Store) CleanUp(ctx context.Context) error {
-	topics, err := s.Redis.SMembers(ctx, luascripts.TopicsKey).Result()
+	topics, err := s.Redis.SMembers(ctx, protocol.TopicsKey).Result()
 	if err != nil {
 		return fmt.Errorf("list topics: %w", err)
 	}
@@ -29,7 +29,7 @@ func (s *Store) CleanUp(ctx context.Context) error {
 }
 
 func (s *Store) forget(ctx context.Context, topic string) error {
-	text, err := s.Redis.HGet(ctx, luascripts.DefinitionKey(topic), "slots").Result()
+	text, err := s.Redis.HGet(ctx, protocol.DefinitionKey(topic), "slots").Result()
 	if err != nil {
 		return err
 	}
@@ -38,14 +38,14 @@ func (s *Store) forget(ctx context.Context, topic string) error {
 		return err
 	}
 	for slot := range slots {
-		if err := s.Redis.Del(ctx, luascripts.OfSlot(topic, slot)...).Err(); err != nil {
+		if err := s.Redis.Del(ctx, protocol.OfSlot(topic, slot)...).Err(); err != nil {
 			return err
 		}
 	}
-	for _, key := range luascripts.OfTopic(topic) {
+	for _, key := range protocol.OfTopic(topic) {
 		if err := s.Redis.Del(ctx, key).Err(); err != nil {
 			return err
 		}
 	}
-	return s.Redis.SRem(ctx, luascripts.TopicsKey, topic).Err()
+	return s.Redis.SRem(ctx, protocol.TopicsKey, topic).Err()
 }

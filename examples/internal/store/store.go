@@ -25,7 +25,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
 
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -176,8 +176,8 @@ func (s *Store) On(rdb redis.UniversalClient) *Store {
 
 // Keys returns the keys of the slot of a topic of this run, for a look at what
 // is stored.
-func (s *Store) Keys(topic string, slot int) luascripts.SlotKeys {
-	return luascripts.KeysOf(luascripts.Qualify(s.Namespace, topic), slot)
+func (s *Store) Keys(topic string, slot int) protocol.SlotKeys {
+	return protocol.KeysOf(protocol.Qualify(s.Namespace, topic), slot)
 }
 
 func (s *Store) close() error {

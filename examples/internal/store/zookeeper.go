@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/keeper"
+	"github.com/slotmq/go-rmq/internal/sharing/keeper"
 	"github.com/slotmq/go-rmq/slots"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/commands/frame"
-	"github.com/slotmq/go-rmq/internal/wire"
-	"github.com/slotmq/go-rmq/internal/words"
+	"github.com/slotmq/go-rmq/internal/text/wire"
+	"github.com/slotmq/go-rmq/internal/text/words"
 )
 
 // Command has those about dead messages.

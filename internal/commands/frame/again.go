@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/slotmq/go-rmq/internal/words"
+	"github.com/slotmq/go-rmq/internal/text/words"
 )
 
 // Halted is the error of a long command that was stopped: why it stopped, how far it got,

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/internal/story"
+	"github.com/slotmq/go-rmq/internal/text/story"
 )
 
 // Call is one call of the program. Everything of it is used by one goroutine.

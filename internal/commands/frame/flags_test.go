@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/internal/text/humantime"
 )
 
 // What tells old messages from new ones cannot be nothing: that would mean all of them.

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/internal/wire"
-	"github.com/slotmq/go-rmq/internal/words"
+	"github.com/slotmq/go-rmq/internal/text/wire"
+	"github.com/slotmq/go-rmq/internal/text/words"
 )
 
 // Missed are the parts that could not be read. For the commands that only look: such a part hides nothing else. It is

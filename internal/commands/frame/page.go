@@ -12,9 +12,9 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/slotmq/go-rmq/internal/columns"
-	"github.com/slotmq/go-rmq/internal/wire"
-	"github.com/slotmq/go-rmq/internal/words"
+	"github.com/slotmq/go-rmq/internal/text/columns"
+	"github.com/slotmq/go-rmq/internal/text/wire"
+	"github.com/slotmq/go-rmq/internal/text/words"
 )
 
 // Page is what one call prints on.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/columns"
-	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/internal/text/columns"
+	"github.com/slotmq/go-rmq/internal/text/humantime"
 )
 
 // Progress shows on stderr how far a long command is: a bar on a terminal, elsewhere a

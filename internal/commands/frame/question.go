@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/slotmq/go-rmq/internal/words"
+	"github.com/slotmq/go-rmq/internal/text/words"
 )
 
 // A command that cannot be undone, or changes many messages, asks before it begins.

@@ -12,10 +12,10 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/internal/cluster"
-	"github.com/slotmq/go-rmq/internal/redisurl"
-	"github.com/slotmq/go-rmq/internal/silence"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/servers/cluster"
+	"github.com/slotmq/go-rmq/internal/servers/redisurl"
+	"github.com/slotmq/go-rmq/internal/servers/silence"
 	"github.com/slotmq/go-rmq/producer"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -134,7 +134,7 @@ func (s *Servers) ZooKeeper() (cfg slots.ZooKeeperConfig) {
 func (s *Servers) Namespace() string { return flagOrEnv(s.namespace, "RMQ_NAMESPACE", "") }
 
 // Qualified is a topic with its namespace in front, as the journal has it.
-func (s *Servers) Qualified(topic string) string { return luascripts.Qualify(s.Namespace(), topic) }
+func (s *Servers) Qualified(topic string) string { return protocol.Qualify(s.Namespace(), topic) }
 
 // Bare is a topic without it.
 func (s *Servers) Bare(topic string) string { return strings.TrimPrefix(topic, s.Qualified("")) }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/slotmq/go-rmq/internal/columns"
+	"github.com/slotmq/go-rmq/internal/text/columns"
 )
 
 // Table prints rows in columns that fit the screen: if they do not, text is shortened, the

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/slotmq/go-rmq/internal/columns"
 	"github.com/slotmq/go-rmq/internal/testing/must"
-	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/text/columns"
+	"github.com/slotmq/go-rmq/internal/text/wire"
 )
 
 func TestTable(t *testing.T) {

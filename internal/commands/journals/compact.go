@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/commands/frame"
-	"github.com/slotmq/go-rmq/internal/humantime"
-	"github.com/slotmq/go-rmq/internal/words"
+	"github.com/slotmq/go-rmq/internal/text/humantime"
+	"github.com/slotmq/go-rmq/internal/text/words"
 )
 
 // leastKept is what compact keeps in any case: programs may hold rows of the last moments.

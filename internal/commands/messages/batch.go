@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/commands/frame"
-	"github.com/slotmq/go-rmq/internal/humantime"
-	"github.com/slotmq/go-rmq/internal/wire"
-	"github.com/slotmq/go-rmq/internal/words"
+	"github.com/slotmq/go-rmq/internal/text/humantime"
+	"github.com/slotmq/go-rmq/internal/text/wire"
+	"github.com/slotmq/go-rmq/internal/text/words"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
 )

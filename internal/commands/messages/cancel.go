@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/slotmq/go-rmq/internal/commands/frame"
-	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/text/wire"
 )
 
 var cancel = frame.Command{

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/slotmq/go-rmq/internal/commands/frame"
-	"github.com/slotmq/go-rmq/internal/wire"
-	"github.com/slotmq/go-rmq/internal/words"
+	"github.com/slotmq/go-rmq/internal/text/wire"
+	"github.com/slotmq/go-rmq/internal/text/words"
 )
 
 var pause = frame.Command{

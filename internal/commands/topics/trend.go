@@ -7,8 +7,8 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/commands/frame"
-	"github.com/slotmq/go-rmq/internal/wire"
-	"github.com/slotmq/go-rmq/internal/words"
+	"github.com/slotmq/go-rmq/internal/text/wire"
+	"github.com/slotmq/go-rmq/internal/text/words"
 )
 
 // trend is how the counts of topics change from one look to the next. Redis does not know how many messages came and went: to

@@ -8,9 +8,9 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/commands/frame"
-	"github.com/slotmq/go-rmq/internal/wire"
-	"github.com/slotmq/go-rmq/internal/words"
-	"github.com/slotmq/go-rmq/luascripts/byhand"
+	"github.com/slotmq/go-rmq/internal/protocol/byhand"
+	"github.com/slotmq/go-rmq/internal/text/wire"
+	"github.com/slotmq/go-rmq/internal/text/words"
 )
 
 var verify = frame.Command{

@@ -44,7 +44,7 @@ func (Latest) sealed() {}
 	"rmq/message.go": {
 		{"type FixedTime = message.FixedTime\n", "type FixedTime = message.FixedTime\n\ntype Latest = message.Latest\n\nconst KindLatest = message.KindLatest\n"},
 	},
-	"internal/wire/draft.go": {
+	"internal/text/wire/draft.go": {
 		{"\tcase d.At != nil && t.Kind == message.KindFixedTime:\n", "\tcase d.In != nil && t.Kind == message.KindLatest:\n\t\tm = message.Latest{Content: d.Content, SlotBasis: d.Basis, In: *d.In, Unique: unique, TTL: ttl, Headers: d.Headers}\n\tcase d.At != nil && t.Kind == message.KindFixedTime:\n"},
 		{"var needs = map[message.Kind]struct{ field, limit string }{\n", "var needs = map[message.Kind]struct{ field, limit string }{\n\tmessage.KindLatest: {\"in\", \"a time\"},\n"},
 	},

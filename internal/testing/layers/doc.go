@@ -6,7 +6,7 @@
 //	             /  |   \
 //	    producer    |    consumer      do not know each other; inspector stands beside them
 //	     /  |  \    |     /   |
-//	message slots luascripts  message  leaves: do not know each other
+//	message slots luascripts  message  leaves: do not know each other; internal/protocol calls the scripts
 //
 // Every rule is a pure function over what was read and is itself tested with
 // source that breaks it. The package checks no style which gofmt and vet check,

@@ -15,11 +15,10 @@ type graph map[string][]string
 // below says which packages of the module a package of the heart may import,
 // besides internal/...: only what lies below it. Message may not even that.
 var below = map[string][]string{
-	"message":    {},
-	"slots":      {"message"},
-	"luascripts": {},
-	"journal":    {"message", "luascripts"}, // and no driver; luascripts only for what a note says
-
+	"message":          {},
+	"slots":            {"message"},
+	"luascripts":       {},                                   // all others reach the scripts by internal/protocol
+	"journal":          {"message", "luascripts"},            // and no driver
 	"journal/recovery": {"message", "luascripts", "journal"}, // compares it with Redis
 	"producer":         {"message", "luascripts"},            // not slots, and so no ZooKeeper
 	"consumer":         {"message", "slots", "luascripts"},
@@ -40,27 +39,27 @@ var libraries = []string{
 
 // reserved says who may import something that most packages must not.
 var reserved = map[string][]string{
-	module + "/rmq":                 {"rmqtest", "rmqhttp", "cmd", "examples", "bench", "internal/testing/system"},
-	module + "/luascripts/byhand":   {"inspector", "internal/commands/topics", "journal/recovery"}, // workers and senders need none of it
-	module + "/internal/fleet":      {"consumer"},
-	module + "/internal/lookout":    {"consumer", "poll"},
-	module + "/internal/wakeups":    {"consumer", "poll", "internal/fleet"},
-	module + "/internal/deaths":     {"consumer"},
-	module + "/internal/planner":    {"consumer", "poll"},
-	module + "/internal/policies":   {"consumer", "poll"},
-	module + "/internal/sweeper":    {"consumer", "poll"},
-	module + "/internal/worker":     {"consumer", "poll"},
-	module + "/internal/errands":    {"internal/deaths", "internal/fleet", "internal/lookout", "internal/planner", "internal/policies", "internal/sweeper"},
-	"github.com/go-zookeeper/zk":    {"slots", "internal/keeper", "internal/testing/servertest", "examples/zookeeper"},
-	"github.com/alicebob/miniredis": {"rmqtest", "internal/testing/servertest", "examples"},
-	module + "/internal/testing":    {"bench"}, // and tests
-	module + "/internal/commands":   {"cmd"},
-	"github.com/spf13":              {"internal/commands", "internal/manual"}, // cobra and what comes with it
-	"golang.org/x":                  {"internal/commands/frame"},
-	"go.uber.org/goleak":            {"internal/testing/servertest"},
-	"testing":                       {"rmqtest", "internal/testing"},
+	module + "/rmq":                      {"rmqtest", "rmqhttp", "cmd", "examples", "bench", "internal/testing/system"},
+	module + "/internal/protocol/byhand": {"inspector", "internal/commands/topics", "journal/recovery"}, // workers and senders need none of it
+	module + "/internal/sharing/fleet":   {"consumer"},
+	module + "/internal/upkeep/lookout":  {"consumer", "poll"},
+	module + "/internal/servers/wakeups": {"consumer", "poll", "internal/sharing/fleet"},
+	module + "/internal/upkeep/deaths":   {"consumer"},
+	module + "/internal/upkeep/planner":  {"consumer", "poll"},
+	module + "/internal/upkeep/policies": {"consumer", "poll"},
+	module + "/internal/upkeep/sweeper":  {"consumer", "poll"},
+	module + "/internal/worker":          {"consumer", "poll", "internal/sharing/fleet", "internal/upkeep", "internal/servers/wakeups"},
+	module + "/internal/upkeep/periodic": {"internal/upkeep", "internal/sharing/fleet"},
+	"github.com/go-zookeeper/zk":         {"slots", "internal/sharing/keeper", "internal/testing/servertest", "examples/zookeeper"},
+	"github.com/alicebob/miniredis":      {"rmqtest", "internal/testing/servertest", "examples"},
+	module + "/internal/testing":         {"bench"}, // and tests
+	module + "/internal/commands":        {"cmd"},
+	"github.com/spf13":                   {"internal/commands", "internal/manual"}, // cobra and what comes with it
+	"golang.org/x":                       {"internal/commands/frame"},
+	"go.uber.org/goleak":                 {"internal/testing/servertest"},
+	"testing":                            {"rmqtest", "internal/testing"},
 
-	module + "/internal/keeper/session": {"internal/keeper"}, // the seam of the two
+	module + "/internal/sharing/keeper/session": {"internal/sharing/keeper"}, // the seam of the two
 }
 
 // wrongImports tells every import that breaks a rule.
@@ -99,7 +98,7 @@ func tooMuch(pkg, imp string, allowed []string) string {
 		return ""
 	case top(pkg) == "producer" && within(imp, "github.com/go-zookeeper/zk"):
 		return "who only sends needs no ZooKeeper"
-	case top(pkg) == "message" && rel != "internal/limits":
+	case top(pkg) == "message" && rel != "internal/protocol/limits":
 		return "message needs the standard library and the table of limits only"
 	case top(pkg) == "rmqhttp" && rel != "rmq":
 		return "rmqhttp needs rmq and the standard library only"
@@ -176,7 +175,7 @@ func TestWrongImportsAreFound(t *testing.T) {
 		{"consumer", module + "/producer"},
 		{"consumer", module + "/inspector"},
 		{"inspector", module + "/rmq"},
-		{"rmq", module + "/luascripts/byhand"},
+		{"rmq", module + "/internal/protocol/byhand"},
 		{"rmq", module + "/rmqtest"},
 		{"journal", "github.com/jackc/pgx/v5"},
 		{"journal", module + "/rmq"},
@@ -185,7 +184,7 @@ func TestWrongImportsAreFound(t *testing.T) {
 		{"journal/recovery", "github.com/jackc/pgx/v5"},
 		{"rmqhttp", redis},
 		{"rmqhttp", module + "/consumer"},
-		{"rmqhttp", module + "/internal/cluster"},
+		{"rmqhttp", module + "/internal/servers/cluster"},
 		{"rmq", "github.com/spf13/cobra"},
 		{"rmq", mini},
 		{"consumer", "testing"},
@@ -197,14 +196,14 @@ func TestWrongImportsAreFound(t *testing.T) {
 		{"internal/commands", zk},
 		{"internal/commands", mini},
 		{"cmd/rmq", "github.com/spf13/cobra"},
-		{"internal/commands/dead", module + "/luascripts/byhand"},
+		{"internal/commands/dead", module + "/internal/protocol/byhand"},
 		{"internal/commands/dead", "golang.org/x/term"},
 		{"inspector", module + "/internal/commands"},
 		{"rmq", module + "/internal/commands/frame"},
 		{"producer", zk},
 		{"producer", module + "/slots"},
-		{"consumer", module + "/luascripts/byhand"},
-		{"internal/script", module + "/luascripts/byhand"},
+		{"consumer", module + "/internal/protocol/byhand"},
+		{"internal/protocol/script", module + "/internal/protocol/byhand"},
 	} {
 		if wrongImports(graph{c.pkg: {"context", c.imp}}) == nil {
 			t.Errorf("%s may import %s", c.pkg, c.imp)
@@ -221,20 +220,20 @@ func TestRightImportsPass(t *testing.T) {
 		"message":                     {"errors", "go/ast"},
 		"slots":                       {"github.com/klauspost/crc32", "github.com/go-zookeeper/zk", "go.uber.org/zap", module + "/message", module + "/internal/x"},
 		"slots/zktree":                {module + "/slots"},
-		"luascripts":                  {"embed", "github.com/redis/go-redis/v9", "github.com/redis/go-redis/v9/internal/pool"},
+		"luascripts":                  {"embed"},
 		"producer":                    {module + "/message", module + "/luascripts", "go.uber.org/zap/zapcore"},
 		"consumer":                    {module + "/message", module + "/slots", module + "/luascripts", module + "/internal/y"},
-		"journal/recovery":            {module + "/journal", module + "/luascripts/byhand", module + "/message"},
-		"luascripts/byhand":           {module + "/luascripts", module + "/internal/x"},
-		"inspector":                   {module + "/luascripts", module + "/luascripts/byhand"},
-		"poll":                        {module + "/consumer", module + "/internal/lookout", module + "/internal/wakeups"},
+		"journal/recovery":            {module + "/journal", module + "/internal/protocol/byhand", module + "/message"},
+		"internal/protocol/byhand":    {module + "/luascripts", module + "/internal/x"},
+		"inspector":                   {module + "/luascripts", module + "/internal/protocol/byhand"},
+		"poll":                        {module + "/consumer", module + "/internal/upkeep/lookout", module + "/internal/servers/wakeups"},
 		"rmq":                         {module + "/producer", module + "/consumer", module + "/inspector", module + "/message"},
 		"rmqhttp":                     {module + "/rmq", "net/http"},
 		"rmqtest":                     {module + "/rmq", "github.com/alicebob/miniredis/v2", "testing"},
 		"cmd/rmq":                     {module + "/internal/commands"},
 		"internal/commands":           {module + "/internal/commands/frame", "github.com/spf13/cobra"},
 		"internal/commands/frame":     {module + "/producer", module + "/inspector", "github.com/spf13/cobra", "golang.org/x/term"},
-		"internal/commands/topics":    {module + "/luascripts/byhand"},
+		"internal/commands/topics":    {module + "/internal/protocol/byhand"},
 		"examples/quickstart":         {module + "/rmq", module + "/rmqtest"},
 		"internal/x":                  {"sync"},
 		"internal/y":                  {module + "/message"},

@@ -250,7 +250,7 @@ func (t T[K]) Last() {}
 		source(t, "luascripts/turn.go", "package luascripts\n"),
 		source(t, "luascripts/testdata/old.lua", "return 1"),
 		source(t, "cmd/rmq/main.go", "package main\nfunc Main() {}"),
-		source(t, "internal/wait/wait.go", "package wait\nfunc Wait() {}"),
+		source(t, "internal/servers/wait/wait.go", "package wait\nfunc Wait() {}"),
 		source(t, "internal/testing/must/must.go", "package must\nfunc Do() {}"),
 		source(t, "bench/main.go", "package main"),
 		source(t, "docs/A.md", "# Five words,\nnot four: `x`"),
@@ -263,7 +263,7 @@ func (t T[K]) Last() {}
 		{"slots.T.N", lines}: 1, {"slots.T.N", paths}: 1, {"slots.g", lines}: 2, {"slots.g", paths}: 1,
 		{"luascripts", codeLines}: 4, {"luascripts", publicNames}: 0, {"luascripts/turn.lua", lines}: 2, {"luascripts/turn/take.lua", lines}: 1,
 		{"cmd/rmq", codeLines}: 2, {"cmd/rmq.Main", lines}: 1, {"cmd/rmq.Main", paths}: 1,
-		{"internal/wait", codeLines}: 2, {"internal/wait.Wait", lines}: 1, {"internal/wait.Wait", paths}: 1,
+		{"internal/servers/wait", codeLines}: 2, {"internal/servers/wait.Wait", lines}: 1, {"internal/servers/wait.Wait", paths}: 1,
 		{"docs/A.md", words}: 6,
 	}
 	for f, n := range want {

@@ -24,7 +24,7 @@ var rules = []struct {
 	{
 		name: "TellAgain", off: func(r *Rules) { r.TellAgain = false },
 		proofs: []proof{byWalks(zooKeeper, "STRANDED")},
-		silent: []silence{{redisOnly, "the batch comes free with its lease", "luascripts: TestDamage"}},
+		silent: []silence{{redisOnly, "the batch comes free with its lease", "protocol: TestDamage"}},
 	},
 	{
 		name: "TellAgainRenews", off: func(r *Rules) { r.TellAgainRenews = false },
@@ -69,7 +69,7 @@ var rules = []struct {
 		proofs: []proof{byWalks(zooKeeper, "STRANDED")},
 		silent: []silence{{
 			redisOnly, "a batch taken by a late turn comes free with its lease",
-			"luascripts: TestDamage",
+			"protocol: TestDamage",
 		}},
 	},
 	{

@@ -22,9 +22,9 @@ import (
 
 	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
 )
@@ -140,7 +140,7 @@ func (n *Night) Age(t testing.TB) {
 	must.Do(t, err)
 	n.Zero = now.Truncate(time.Millisecond)
 	for slot := range Orders.Slots {
-		k := luascripts.KeysOf(Orders.Name, slot)
+		k := protocol.KeysOf(Orders.Name, slot)
 		for _, content := range n.rdb.ZRange(t.Context(), k.Dead, 0, -1).Val() {
 			ago := 6*time.Hour + 45*time.Minute + 30*time.Second
 			var number int

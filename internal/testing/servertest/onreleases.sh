@@ -20,7 +20,7 @@ for pair in "${pairs[@]}"; do
 	begun=$SECONDS ok=ok
 	if [ $redis = redis-6.0 ]; then # which is refused; and ZooKeeper 3.4 knows no TLS
 		go test -count=1 -run TestReleaseOfRedis ./rmq || ok=FAILED
-		go test -count=1 -skip TLS ./internal/keeper || ok=FAILED
+		go test -count=1 -skip TLS ./internal/sharing/keeper || ok=FAILED
 	elif [ $# -gt 0 ]; then
 		[[ " $* " == *" ./"* ]] || set -- "$@" $packages
 		go test -count=1 "$@" || ok=FAILED

@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/slotmq/go-rmq/internal/keeper/zxid"
+	"github.com/slotmq/go-rmq/internal/sharing/keeper/zxid"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 )
 

@@ -1,6 +1,6 @@
 // Package sharetest holds what is promised of every way to share slots out among
 // workers, as one check. There are two: by a list of members in Redis, share.Of,
-// and by ZooKeeper, internal/keeper.
+// and by ZooKeeper, internal/sharing/keeper.
 //
 //	err := sharetest.Check(share.Of, seed)
 //

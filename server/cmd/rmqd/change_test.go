@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/journal"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -120,7 +120,7 @@ func (s *shop) stored() (all []string) {
 	s.t.Helper()
 	for _, topic := range []string{"orders", "mails"} {
 		for slot := range 4 {
-			k := luascripts.KeysOf(topic, slot)
+			k := protocol.KeysOf(topic, slot)
 			waiting, err := s.rdb.ZRangeWithScores(ctx, k.Store, 0, -1).Result()
 			must.Do(s.t, err)
 			for _, z := range waiting {

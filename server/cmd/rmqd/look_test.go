@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/journal"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -110,7 +110,7 @@ func TestExplainShowsTheJournal(t *testing.T) {
 
 	s.text([]string{"send", "mails", "mail 2", "--in", "1d"})
 	slot := slots.Of("mail 2", mails.Slots)
-	must.Do(t, s.rdb.ZRem(ctx, luascripts.KeysOf("mails", slot).Store, "mail 2").Err())
+	must.Do(t, s.rdb.ZRem(ctx, protocol.KeysOf("mails", slot).Store, "mail 2").Err())
 	s.fails(1, []string{"explain", "mails", "mail 2"}, "mail 2 is not here, and it is owed: unless it was handled just now, rmqd journal restore brings it back")
 
 	must.Do(t, s.rdb.FlushAll(ctx).Err())

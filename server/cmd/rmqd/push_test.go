@@ -14,10 +14,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/journal"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -198,7 +198,7 @@ func TestPushMisused(t *testing.T) {
 	} {
 		s.fails(c.code, c.args, c.says)
 	}
-	must.Do(t, s.rdb.HSet(ctx, luascripts.DefinitionKey("orders"), "sharing", "zookeeper").Err())
+	must.Do(t, s.rdb.HSet(ctx, protocol.DefinitionKey("orders"), "sharing", "zookeeper").Err())
 	s.fails(2, one(), "workers share topic orders by ZooKeeper: say where it is, by --zk or RMQ_ZK")
 }
 

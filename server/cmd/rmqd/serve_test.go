@@ -16,11 +16,11 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -122,7 +122,7 @@ func TestServeEnds(t *testing.T) {
 		status, _ := d.post(http.DefaultClient, "", "/v1/take", `{"topics":["mails"],"wait":"60s"}`)
 		waits <- status
 	}()
-	await.True(t, "the taker is known", func() bool { return s.rdb.Exists(ctx, luascripts.TakersKey("mails")).Val() == 1 })
+	await.True(t, "the taker is known", func() bool { return s.rdb.Exists(ctx, protocol.TakersKey("mails")).Val() == 1 })
 	if code := d.stop(); code != 0 {
 		t.Errorf("exit code %d: %s", code, d.errs)
 	}

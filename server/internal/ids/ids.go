@@ -13,8 +13,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/script"
-	"github.com/slotmq/go-rmq/luascripts"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/script"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
 )
@@ -74,7 +74,7 @@ func New(rdb redis.UniversalClient, namespace string, fresh func(topic string, s
 
 // storeOf is the store of a delivery.
 func (i *IDs) storeOf(d *rmq.Delivery) string {
-	return luascripts.StoreKey(luascripts.Qualify(i.namespace, d.Topic.Name), d.Slot)
+	return protocol.StoreKey(protocol.Qualify(i.namespace, d.Topic.Name), d.Slot)
 }
 
 // keyOf names what Redis has of a content.
@@ -89,8 +89,8 @@ func (i *IDs) entryOf(store, topic string, slot int, fence int64, content string
 
 // Observe has the ids of a batch begin when it was taken, and be forgotten when Redis has let go of the messages.
 func (i *IDs) Observe(e *message.Event) {
-	store := luascripts.StoreKey(e.Topic.Name, e.Slot)
-	topic := e.Topic.Name[len(luascripts.Qualify(i.namespace, "")):]
+	store := protocol.StoreKey(e.Topic.Name, e.Slot)
+	topic := e.Topic.Name[len(protocol.Qualify(i.namespace, "")):]
 	var taken []entry
 	var over []string
 	ended := 0
@@ -211,7 +211,7 @@ func (i *IDs) Back(ctx context.Context, d *rmq.Delivery) {
 
 // Check is an error if the user of Redis may not keep the ids of a topic. It says nothing of a Redis that does not answer.
 func (i *IDs) Check(ctx context.Context, topic string) error {
-	store := luascripts.StoreKey(luascripts.Qualify(i.namespace, topic), 0)
+	store := protocol.StoreKey(protocol.Qualify(i.namespace, topic), 0)
 	err := i.rdb.HDel(ctx, keyOf(store, ""), "-").Err()
 	if redis.HasErrorPrefix(err, "NOPERM") {
 		return fmt.Errorf("rights to the webhook-ids of topic %s: %w; see docs/DEPLOYMENT.md", topic, err)

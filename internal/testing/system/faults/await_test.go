@@ -12,9 +12,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -104,14 +104,14 @@ func (l *traffic) drain() {
 
 // left counts what waits or is in flight.
 func (l *traffic) left() (sum int64, err error) {
-	return l.count(func(k luascripts.SlotKeys) []string { return []string{k.Store, k.Prepare, k.Retry} })
+	return l.count(func(k protocol.SlotKeys) []string { return []string{k.Store, k.Prepare, k.Retry} })
 }
 
 func (l *traffic) dead() (sum int64, err error) {
-	return l.count(func(k luascripts.SlotKeys) []string { return []string{k.Dead} })
+	return l.count(func(k protocol.SlotKeys) []string { return []string{k.Dead} })
 }
 
-func (l *traffic) count(keys func(luascripts.SlotKeys) []string) (sum int64, err error) {
+func (l *traffic) count(keys func(protocol.SlotKeys) []string) (sum int64, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	pipe := l.look.Pipeline()
@@ -133,8 +133,8 @@ func (l *traffic) count(keys func(luascripts.SlotKeys) []string) (sum int64, err
 	return sum, nil
 }
 
-func (l *traffic) keys(s *spot) luascripts.SlotKeys {
-	return luascripts.KeysOf(luascripts.Qualify(l.namespace, s.topic.Name), s.index)
+func (l *traffic) keys(s *spot) protocol.SlotKeys {
+	return protocol.KeysOf(protocol.Qualify(l.namespace, s.topic.Name), s.index)
 }
 
 // stuck tells what stands where, for whoever wants to know why nothing moves.

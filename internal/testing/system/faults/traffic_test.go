@@ -13,10 +13,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -181,7 +181,7 @@ func newTraffic(t *testing.T, on ground, name, setting string, adjust ...func(*t
 		topic := rmq.Topic{Name: kind.String(), Kind: kind, Slots: 16, Literal: l.literal}
 		l.topics = append(l.topics, topic)
 		for i := range topic.Slots {
-			server := on.serverOf(luascripts.StoreKey(luascripts.Qualify(l.namespace, topic.Name), i))
+			server := on.serverOf(protocol.StoreKey(protocol.Qualify(l.namespace, topic.Name), i))
 			if byServer[server] == nil {
 				byServer[server] = &shard{server: server}
 				l.shards = append(l.shards, byServer[server])
@@ -189,11 +189,11 @@ func newTraffic(t *testing.T, on ground, name, setting string, adjust ...func(*t
 			s := &spot{topic: topic, index: i, shard: byServer[server]}
 			s.shard.spots = append(s.shard.spots, s)
 			l.spots = append(l.spots, s)
-			l.at[luascripts.StoreKey(topic.Name, i)] = s
+			l.at[protocol.StoreKey(topic.Name, i)] = s
 		}
 		for k, found := 0, 0; found < 4*topic.Slots; k++ {
 			basis := fmt.Sprint("b", k)
-			if s := l.at[luascripts.StoreKey(topic.Name, slots.Of(basis, topic.Slots))]; len(s.bases) < 4 {
+			if s := l.at[protocol.StoreKey(topic.Name, slots.Of(basis, topic.Slots))]; len(s.bases) < 4 {
 				s.bases = append(s.bases, basis)
 				found++
 			}
@@ -367,7 +367,7 @@ func (l *traffic) sent(id string, err error, now time.Time) {
 func (l *traffic) handle(_ context.Context, d *rmq.Delivery) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now, s, m := time.Now(), l.at[luascripts.StoreKey(d.Topic.Name, d.Slot)], l.letters[d.Content]
+	now, s, m := time.Now(), l.at[protocol.StoreKey(d.Topic.Name, d.Slot)], l.letters[d.Content]
 	switch {
 	case m == nil:
 		l.fault("%q was never sent", d.Content)

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/proctest"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/testing/system/workers"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -44,8 +44,8 @@ type crash struct {
 func (c *crash) victim() *proctest.Process {
 	c.T.Helper()
 	// The server must know the script, or the first turn would have to be sent twice.
-	leaves := &luascripts.Turn{Keys: luascripts.KeysOf("elsewhere", 0), Worker: "warm"}
-	scripts := luascripts.New(c.Redis)
+	leaves := &protocol.Turn{Keys: protocol.KeysOf("elsewhere", 0), Worker: "warm"}
+	scripts := protocol.New(c.Redis)
 	turn := scripts.TurnCmd(context.Background(), leaves)
 	if scripts.Exec(context.Background(), turn); turn.Err() != nil {
 		c.T.Fatal(turn.Err())

@@ -10,13 +10,13 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/proctest"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 	"github.com/slotmq/go-rmq/internal/testing/system/workers"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -46,7 +46,7 @@ func TestDeathsAreReportedOverKills(t *testing.T) {
 		// In its last delivery: it dies with its worker, or when its time is over.
 		sent++
 		last := fmt.Sprintf("%d %s", sent, workers.Hold)
-		k, now := luascripts.KeysOf("jobs", slots.Of(last, jobs.Slots)), time.Now().UnixMilli()
+		k, now := protocol.KeysOf("jobs", slots.Of(last, jobs.Slots)), time.Now().UnixMilli()
 		must.Do(t, c.Redis.HSet(ctx, k.Why, last, fmt.Sprintf("16 %d %d - w00 the content asks for it", now, now)).Err())
 		must.Do(t, c.Redis.ZAdd(ctx, k.Retry, redis.Z{Score: float64(now*100 + 1), Member: last}).Err())
 		if n%4 == 3 {
@@ -70,7 +70,7 @@ func TestDeathsAreReportedOverKills(t *testing.T) {
 	await.True(t, "all are dead", func() bool {
 		dead = map[string]string{}
 		for slot := range jobs.Slots {
-			for _, z := range c.Redis.ZRangeWithScores(ctx, luascripts.KeysOf("jobs", slot).Dead, 0, -1).Val() {
+			for _, z := range c.Redis.ZRangeWithScores(ctx, protocol.KeysOf("jobs", slot).Dead, 0, -1).Val() {
 				dead[z.Member.(string)] = fmt.Sprintf("%s@%.0f", z.Member, z.Score)
 			}
 		}
@@ -88,7 +88,7 @@ func TestDeathsAreReportedOverKills(t *testing.T) {
 	await.True(t, "all deaths are reported", func() bool { return len(missing()) == 0 })
 	byKill := 0
 	for slot := range jobs.Slots {
-		for _, why := range c.Redis.HVals(ctx, luascripts.KeysOf("jobs", slot).Why).Val() {
+		for _, why := range c.Redis.HVals(ctx, protocol.KeysOf("jobs", slot).Why).Val() {
 			if strings.Contains(why, "lease of its worker") {
 				byKill++
 			}

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/proctest"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/testing/system/workers"
-	"github.com/slotmq/go-rmq/luascripts"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -222,14 +222,14 @@ func compare(l *workers.Load, verdict map[string]bool, r proctest.Report) seenEv
 func lookAtTheDead(l *workers.Load) (verdict map[string]bool) {
 	verdict, l.Dead = map[string]bool{}, map[string]bool{}
 	for slot := range events.Slots {
-		k := luascripts.KeysOf(events.Name, slot)
+		k := protocol.KeysOf(events.Name, slot)
 		for _, key := range []string{k.Store, k.Prepare, k.Retry} {
 			if n := l.Redis.ZCard(context.Background(), key).Val(); n != 0 {
 				l.T.Errorf("%s holds %d in the end", key, n)
 			}
 		}
 		for _, content := range l.Redis.ZRange(context.Background(), k.Dead, 0, -1).Val() {
-			why, ok := luascripts.ParseFailure(l.Redis.HGet(context.Background(), k.Why, content).Val())
+			why, ok := protocol.ParseFailure(l.Redis.HGet(context.Background(), k.Why, content).Val())
 			if !ok {
 				l.T.Errorf("no reason why %q is dead", content)
 			}

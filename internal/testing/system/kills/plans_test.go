@@ -14,13 +14,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/plan"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/proctest"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/testing/system/workers"
+	"github.com/slotmq/go-rmq/internal/upkeep/plan"
 	"github.com/slotmq/go-rmq/rmq"
 )
 

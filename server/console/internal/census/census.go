@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/internal/cluster"
+	"github.com/slotmq/go-rmq/internal/servers/cluster"
 )
 
 // Census is what all topics hold. Where they have many slots together it counts some topics at a time, those first that

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
-	"github.com/slotmq/go-rmq/luascripts"
 )
 
 // Where there are many topics, each look counts some of them, until all have had their turn, and then those again that were
@@ -22,7 +22,7 @@ func TestManyTopics(t *testing.T) {
 	all := s.Client(t).Pipeline()
 	for n := range many {
 		name := fmt.Sprintf("topic-%03d", n)
-		all.HSet(t.Context(), luascripts.DefinitionKey(name), "kind", "priority", "slots", slots, "literal", 0, "sharing", "redis", "layout", 1, "created", 1, "namespace", "")
+		all.HSet(t.Context(), protocol.DefinitionKey(name), "kind", "priority", "slots", slots, "literal", 0, "sharing", "redis", "layout", 1, "created", 1, "namespace", "")
 		all.SAdd(t.Context(), "rmq:topics", name)
 	}
 	_, err = all.Exec(t.Context())
@@ -65,7 +65,7 @@ func TestManyTopics(t *testing.T) {
 	if _, _, next := look(); !next.After(oldest) {
 		t.Error("the oldest count stays the oldest")
 	}
-	must.Do(t, s.Client(t).Del(t.Context(), luascripts.DefinitionKey("topic-000")).Err())
+	must.Do(t, s.Client(t).Del(t.Context(), protocol.DefinitionKey("topic-000")).Err())
 	must.Do(t, s.Client(t).SRem(t.Context(), "rmq:topics", "topic-000").Err())
 	if n, _, _ := look(); n != many-1 {
 		t.Errorf("%d are counted, one of them was deleted", n)

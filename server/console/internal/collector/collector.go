@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/wait"
+	"github.com/slotmq/go-rmq/internal/servers/wait"
 )
 
 // Collector reads what pages show: each subject once for all who watch it, and so slowly that all readings together

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/wait"
+	"github.com/slotmq/go-rmq/internal/servers/wait"
 )
 
 // moved is a collector whose clock is moved by hand, and by readings that take so long.

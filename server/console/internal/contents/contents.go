@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/internal/words"
+	"github.com/slotmq/go-rmq/internal/text/words"
 )
 
 // Contents are those of messages, which people may see or not.

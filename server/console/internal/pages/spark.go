@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slotmq/go-rmq/internal/words"
+	"github.com/slotmq/go-rmq/internal/text/words"
 )
 
 // The size of a small chart, in pixels.

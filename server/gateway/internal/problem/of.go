@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/internal/cluster"
-	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/servers/cluster"
+	"github.com/slotmq/go-rmq/internal/text/wire"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/poll"
 	"github.com/slotmq/go-rmq/producer"
@@ -82,7 +82,7 @@ func Plain(err error) string {
 	return Shorten(server.ReplaceAllString(text, "does not answer$1"))
 }
 
-// Addresses in errors of package net, and of internal/silence.
+// Addresses in errors of package net, and of internal/servers/silence.
 var (
 	server  = regexp.MustCompile(`\bdoes not answer at .+?(: | within )`)
 	address = regexp.MustCompile(`\b(dial|read|write) (?:tcp|unix)(?: [^ ]+)?: `)

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/wire"
-	"github.com/slotmq/go-rmq/internal/words"
+	"github.com/slotmq/go-rmq/internal/text/wire"
+	"github.com/slotmq/go-rmq/internal/text/words"
 )
 
 // Problem is an error as whoever asks sees it.

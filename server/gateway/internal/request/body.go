@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/text/wire"
 	"github.com/slotmq/go-rmq/server/gateway/internal/problem"
 )
 

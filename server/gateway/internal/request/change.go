@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/internal/text/humantime"
 	"github.com/slotmq/go-rmq/journal/recovery"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/server/gateway/internal/problem"

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/humantime"
+	"github.com/slotmq/go-rmq/internal/text/humantime"
 	"github.com/slotmq/go-rmq/server/gateway/internal/problem"
 )
 

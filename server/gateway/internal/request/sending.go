@@ -8,8 +8,8 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/slotmq/go-rmq/internal/humantime"
-	"github.com/slotmq/go-rmq/internal/wire"
+	"github.com/slotmq/go-rmq/internal/text/humantime"
+	"github.com/slotmq/go-rmq/internal/text/wire"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/server/gateway/internal/problem"
 )

@@ -1,0 +1,4 @@
+package protocol
+
+// ErrAnswer lets the tests name the error.
+var ErrAnswer = errAnswer

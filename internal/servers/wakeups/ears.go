@@ -1,0 +1,290 @@
+package wakeups
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/lifetime"
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/servers/away"
+	"github.com/slotmq/go-rmq/internal/servers/cluster"
+	"github.com/slotmq/go-rmq/internal/servers/wait"
+	"github.com/slotmq/go-rmq/internal/worker/flow"
+)
+
+// Every server of a Cluster passes on what is published at any of them, so one
+// subscription hears all that is published to all: see near.go for the rest. It is
+// watched, and moved to another server
+// when its own hangs: after some silence it asks for a sign of life, and ends
+// when that does not come in time. With Sentinel the new master is subscribed at
+// in the same way. Where there is one server only, nothing can be done about one
+// that hangs, and it is asked less often: only the connection may have died
+// without a word.
+const (
+	silence     = 2 * time.Second
+	longSilence = 10 * time.Second
+	signOfLife  = time.Second
+)
+
+// Between tries to subscribe the waiting doubles between these.
+const firstTry, lastTry = 20 * time.Millisecond, time.Second
+
+// SilenceOf is how long the subscription of a worker on rdb may be silent.
+func SilenceOf(rdb redis.UniversalClient) time.Duration {
+	if cluster.IsSingle(rdb) {
+		return longSilence
+	}
+	return silence
+}
+
+// Hearer acts on what is heard of a topic: an index into Ears.Topics.
+type Hearer interface {
+	Woken(topic, slot int, in time.Duration) // something is due in a slot
+	Asked(topic, slot int, holder string)    // does the holder carry the batch in flight there?
+	Cancelled(topic, slot int)               // something in flight there is to be cancelled
+	PlansChanged(topic, slot int)            // a plan there was set
+	MembersChanged(topic int)                // workers came or went
+	PolicyChanged(topic int)                 // a person has limited the topic, or ended that
+	Led(topic int, w flow.Word)              // another worker says how many handlers it tries
+	Overslept(topic int)                     // messages may have come without a wake-up
+	Missed(topic int)                        // anything may have been missed
+}
+
+// Topic is one to be heard of.
+type Topic struct {
+	Name  string // with its namespace
+	Slots int
+}
+
+// Ears hear what is published of some topics.
+type Ears struct {
+	Life    *lifetime.Lifetime
+	Redis   redis.UniversalClient
+	Topics  []Topic
+	Hearer  Hearer
+	Silence time.Duration // before the subscription is asked for a sign of life: see SilenceOf
+	Log     *zap.Logger
+	Away    *away.Watch
+}
+
+// ear is a subscription, and what it listens to.
+type ear struct {
+	*redis.PubSub
+	topics sync.Map // channel → topic
+}
+
+// Subscription to the channels of all topics, at one server.
+type Subscription struct {
+	*ear
+	place
+}
+
+// place is a server, and a key that it holds.
+type place struct{ addr, key string }
+
+// Subscribe makes a subscription at any server that answers. Where there is only one, it is as patient with it as it
+// will be later.
+func (e *Ears) Subscribe(ctx context.Context) (*Subscription, error) {
+	return e.subscribe(ctx, "", max(silence, e.Silence))
+}
+
+// subscribe is Subscribe, at the server to avoid last, and waits so long for each answer.
+func (e *Ears) subscribe(ctx context.Context, avoid string, patience time.Duration) (*Subscription, error) {
+	err := errors.New("no master of the Cluster is known")
+	masters, channels := e.masters(ctx), e.channels()
+	addrs := slices.Collect(maps.Keys(masters)) // in random order, as Go has it
+	if last := slices.Index(addrs, avoid); last >= 0 {
+		addrs = append(slices.Delete(addrs, last, last+1), avoid)
+	}
+	for _, addr := range addrs {
+		var sub *ear
+		if sub, err = subscribeAt(ctx, masters[addr].UniversalClient, channels, patience); err == nil {
+			return &Subscription{sub, masters[addr].place}, nil
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, fmt.Errorf("subscribe to wake-ups: %w", err)
+}
+
+// channels are those on which is published what is to be heard of the topics, with their topics.
+func (e *Ears) channels() map[string]int {
+	all := make(map[string]int, len(e.Topics))
+	for i, t := range e.Topics {
+		all[protocol.WakeChannel(t.Name)] = i
+	}
+	return all
+}
+
+// master is a server that holds slots of the topics.
+type master struct {
+	redis.UniversalClient
+	place
+	near map[string]int // of the topics that have slots there, the channels that are near, with their topics
+}
+
+// masters are all of them, by address. Where there is no Cluster it is the one server.
+func (e *Ears) masters(ctx context.Context) map[string]master {
+	all, many := map[string]master{}, cluster.IsCluster(e.Redis)
+	for i, t := range e.Topics {
+		found := map[string]bool{}
+		for slot := range t.Slots {
+			if len(all) > 0 && !many {
+				return all
+			}
+			key := protocol.StoreKey(t.Name, slot)
+			node, addr, err := cluster.MasterFor(ctx, e.Redis, key)
+			if err != nil || found[addr] {
+				continue
+			}
+			found[addr] = true // a higher slot is not the lowest
+			if _, known := all[addr]; !known {
+				all[addr] = master{node, place{addr, key}, map[string]int{}}
+			}
+			all[addr].near[protocol.NearChannel(t.Name, slot)] = i
+		}
+	}
+	return all
+}
+
+// channelsAtOnce are subscribed to by one command.
+const channelsAtOnce = 500
+
+func subscribeAt(ctx context.Context, server redis.UniversalClient, channels map[string]int, patience time.Duration) (*ear, error) {
+	sub := &ear{PubSub: server.Subscribe(ctx)}
+	for channel, topic := range channels {
+		sub.topics.Store(channel, topic)
+	}
+	// ReceiveTimeout heeds a deadline of ctx, and not that it is cancelled.
+	stop := context.AfterFunc(ctx, func() { _ = sub.Close() })
+	defer stop()
+	for some := range slices.Chunk(slices.Collect(maps.Keys(channels)), channelsAtOnce) {
+		err := sub.Subscribe(ctx, some...)
+		for n := 0; n < len(some) && err == nil; {
+			var note any
+			if note, err = sub.ReceiveTimeout(ctx, patience); err == nil {
+				if _, answer := note.(*redis.Subscription); answer {
+					n++
+				}
+			}
+		}
+		if err != nil {
+			_ = sub.Close()
+			return nil, err
+		}
+	}
+	return sub, nil
+}
+
+// Run passes on what is heard until the worker stops listening. When the subscription
+// breaks it makes a new one, and says that wake-ups may have been missed.
+func (e *Ears) Run(sub *Subscription) {
+	if cluster.IsCluster(e.Redis) {
+		e.Life.Go(e.hearMasters)
+	}
+	for sub != nil {
+		begun := time.Now()
+		_, err := e.receive(sub.ear, e.Hearer.Missed)
+		if e.Life.Listening.Err() != nil {
+			return
+		}
+		e.Log.Info("subscription to wake-ups is lost, and made anew", zap.String("server", sub.addr), zap.Error(err))
+		e.Away.DoubtAt(sub.addr, sub.key, err)
+		if time.Since(begun) < silence { // it may go on like that, and each time all slots are looked at
+			wait.Sleep(e.Life.Listening, lastTry)
+		}
+		sub = e.subscribeAnew(sub.addr)
+		for i := range e.Topics {
+			e.Hearer.Missed(i)
+		}
+	}
+}
+
+// subscribeAnew tries until there is a subscription, and returns none when the
+// worker closes.
+func (e *Ears) subscribeAnew(avoid string) *Subscription {
+	for pause := firstTry; ; pause = min(2*pause, lastTry) {
+		sub, err := e.subscribe(e.Life.Listening, avoid, silence)
+		if err == nil {
+			return sub
+		}
+		cluster.NoteError(e.Life.Listening, e.Redis, err)
+		if !wait.Sleep(e.Life.Listening, pause) {
+			return nil
+		}
+	}
+}
+
+// receive passes on what is heard until the subscription breaks or the worker stops listening, and closes
+// it. It calls begun for each topic to which it is subscribed anew, and returns whether it stood.
+func (e *Ears) receive(sub *ear, begun func(topic int)) (stood bool, err error) {
+	defer sub.Close()
+	stop := context.AfterFunc(e.Life.Listening, func() { _ = sub.Close() })
+	defer stop()
+	for wait := e.Silence; ; {
+		note, err := sub.ReceiveTimeout(e.Life.Listening, wait)
+		if err != nil {
+			if reply := redis.Error(nil); wait == signOfLife || errors.As(err, &reply) || e.Life.Listening.Err() != nil {
+				return stood, err
+			}
+			wait = signOfLife // the first error is silence, or the client has made a new connection
+			if timeout := (net.Error)(nil); errors.As(err, &timeout) && timeout.Timeout() {
+				_ = sub.Ping(e.Life.Listening)
+			}
+			continue
+		}
+		wait, stood = e.Silence, true
+		switch note := note.(type) {
+		case *redis.Subscription: // on a new connection
+			if note.Kind == unsubscribed {
+				sub.topics.Delete(note.Channel)
+				cluster.Reload(e.Life.Listening, e.Redis)
+			} else if i, ok := sub.topics.Load(note.Channel); ok {
+				begun(i.(int))
+			}
+		case *redis.Message:
+			if i, ok := sub.topics.Load(note.Channel); ok {
+				e.pass(i.(int), note.Payload)
+			}
+		}
+	}
+}
+
+// pass passes on what a payload says.
+func (e *Ears) pass(topic int, payload string) {
+	switch payload {
+	case membersChanged:
+		e.Hearer.MembersChanged(topic)
+		return
+	case protocol.PolicyChanged:
+		e.Hearer.PolicyChanged(topic)
+		return
+	}
+	if slot, holder, ok := protocol.ParseQuestion(payload); ok {
+		e.Hearer.Asked(topic, slot, holder)
+		return
+	}
+	if slot, ok := protocol.ParseCancel(payload); ok {
+		e.Hearer.Cancelled(topic, slot)
+		return
+	}
+	if slot, ok := protocol.ParsePlan(payload); ok {
+		e.Hearer.PlansChanged(topic, slot)
+		return
+	}
+	if w, ok := flow.ParseWord(payload); ok {
+		e.Hearer.Led(topic, w)
+		return
+	}
+	protocol.ParseWake(payload, func(slot int, in time.Duration) { e.Hearer.Woken(topic, slot, in) })
+}

@@ -1,0 +1,34 @@
+package planner
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/message"
+)
+
+// journal tells the journal, if there is one, what was sent. The numbers of the slots are read behind
+// all of it: see message.Sends.
+func (p *Planner) journal(ctx context.Context, sent []*firing) {
+	if p.Journal == nil || len(sent) == 0 {
+		return
+	}
+	cmds := make([]redis.Cmder, len(sent))
+	for i, f := range sent {
+		cmds[i] = protocol.NumberCmd(ctx, f.topic.Qualified, f.slot)
+	}
+	p.Scripts.Exec(ctx, cmds...)
+	now, all := time.Now(), make([]*message.Sends, len(sent))
+	for i, f := range sent {
+		item := message.SentItem{Content: f.content, Score: f.score, Keeps: f.merged, Merged: f.merged}
+		all[i] = &message.Sends{
+			Topic: f.topic.Topic, Slot: f.slot, At: now, Items: []message.SentItem{item},
+			Number: protocol.NumberOf(ctx, p.Redis, f.topic.Qualified, f.slot, cmds[i].(*redis.StringCmd), message.UnknownNumber),
+		}
+		all[i].Topic.Name = f.topic.Qualified
+	}
+	p.Journal.Sent(all, func(error) {})
+}

@@ -1,4 +1,0 @@
-package luascripts
-
-// ErrAnswer lets the tests name the error.
-var ErrAnswer = errAnswer
