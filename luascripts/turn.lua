@@ -90,15 +90,7 @@ elseif call('ZCARD', prepare) > 0 then
   if holder == me and not mine then
     --> turn/tell_again.lua
   end
-  local till, lease = tonumber(m[3]) or 0, math.min(LARGEST, tonumber(m[4]) or 0)
-  if not mine and holder ~= '' and holder ~= ARGV[4] and not (lease > 0 and till < now) then
-    if lease > 0 and till > now + 2 * lease then  -- the server's clock stepped back
-      till = now + lease
-      call('HDEL', meta, 'until')
-      call('HSET', meta, 'until', int(till))
-    end
-    return {'BUSY', holder, wait(till)}
-  end
+  --> turn/busy.lua
   local over = not mine and (holder == '' and 'its holder is unknown' or holder == ARGV[4] and 'its worker died' or 'the lease of its worker ended')
   --> turn/note.lua
   --> turn/give_back.lua
@@ -133,26 +125,16 @@ local function alone(content, retries_left)
 end
 
 if behind > 0 then
-  from = kind == 'P' and -behind or call('ZCOUNT', store, '-inf', '16') + behind - 1
-  to, x = from, call('ZRANGE', store, int(from), int(from))
-  if kind == 'P' then told[1] = call('ZSCORE', store, x[1]) end
+  --> turn/one_behind_others.lua
 elseif kind ~= 'P' then
   --> turn/choose_by_time.lua
 else
   --> turn/put_into_place.lua
   --> turn/choose_by_priority.lua
 end
-if retries_first and due and due <= now then
-  if tonumber(call('ZSCORE', store, r[1]) or 0) > RETRIES then
-    call('ZREM', retry, r[1])                     -- sent again: the old copy merges into the fresh one
-  else
-    alone(r[1], r[2] % 100)
-  end
-end
+--> turn/retry_first.lua
 if not x[1] then
-  local next_due = kind ~= 'P' and call('ZRANGE', store, 0, 0, 'WITHSCORES')[2]
-  next_due = math.min(tonumber(next_due or math.huge), due or math.huge)
-  return {'EMPTY', int(batch), next_due < math.huge and wait(next_due) or '', int(time[2] % 1000)}
+  --> turn/empty.lua
 end
 
 if left < RETRIES then told[1] = call('HGET', why, x[1]) or nil
