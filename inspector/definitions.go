@@ -50,7 +50,7 @@ func (i *Inspector) definitions(ctx context.Context, names []string) ([]storedTo
 		cmds, silent := make([]*redis.SliceCmd, len(some)), i.masters.silent(ctx, i.rdb, keys)
 		for n, key := range keys {
 			if silent[n] == nil {
-				cmds[n] = redis.NewSliceCmd(ctx, "hmget", key, "kind", "slots", "literal", "sharing", "layout", "created", "tree", "namespace")
+				cmds[n] = redis.NewSliceCmd(ctx, "hmget", key, "kind", "slots", "literal", "sharing", "layout", "created", "tree", "namespace", "notes")
 				sent = append(sent, cmds[n])
 			}
 		}
@@ -94,7 +94,7 @@ func (i *Inspector) readDefinition(name, key string, values []any) storedTopic {
 	if created, err := strconv.ParseInt(text[5], 10, 64); err == nil && created > 0 {
 		d.Created = time.UnixMilli(created)
 	}
-	read := message.Topic{Name: name, Literal: text[2] == "1", Notes: text[4] == strconv.Itoa(protocol.NotesLayout)}
+	read := message.Topic{Name: name, Literal: text[2] == "1", Notes: text[8] == "1"}
 	read.Kind, _ = message.ParseKind(text[0])
 	read.Slots, _ = strconv.Atoi(text[1])
 	if _, stored := values[7].(string); stored {
@@ -104,15 +104,17 @@ func (i *Inspector) readDefinition(name, key string, values []any) storedTopic {
 	}
 	refuse := func(field, value string) { d.wrong = fmt.Sprintf("%s has %s %.40q", key, field, value) }
 	switch {
-	case text[4] != strconv.Itoa(protocol.LayoutOf(read.Notes)):
+	case text[4] != strconv.Itoa(protocol.Layout):
 		refuse("layout", text[4])
-		d.wrong += fmt.Sprintf("; this program knows %d and %d", protocol.Layout, protocol.NotesLayout)
+		d.wrong += fmt.Sprintf("; this program knows %d", protocol.Layout)
 	case read.Kind == 0:
 		refuse("kind", text[0])
 	case read.Slots == 0 || message.Topic{Name: "any", Kind: read.Kind, Slots: read.Slots}.Validate() != nil:
 		refuse("slots", text[1])
-	case text[2] != "0" && text[2] != "1":
+	case !isBit(text[2]):
 		refuse("literal", text[2])
+	case !isBit(text[8]):
+		refuse("notes", text[8])
 	case text[3] != "" && text[3] != definition.SharingRedis && text[3] != definition.SharingZooKeeper:
 		refuse("sharing", text[3])
 	case d.Foreign && d.Namespace != "" && !strings.HasPrefix(i.qualified(name), d.Namespace+":"):
@@ -122,6 +124,8 @@ func (i *Inspector) readDefinition(name, key string, values []any) storedTopic {
 	}
 	return d
 }
+
+func isBit(text string) bool { return text == "0" || text == "1" }
 
 // names returns the names of the namespace's topics, without the namespace.
 func (i *Inspector) names(ctx context.Context) ([]string, error) {

@@ -375,9 +375,9 @@ func TestDoctorLooksAtZooKeeper(t *testing.T) {
 	wantCheck(t, at(root).Doctor(ctx), "definitions", Fail, "tree ANOTHER", tree)
 	must.Do(t, rdb.HSet(ctx, key, "tree", tree, "slots", 8).Err())
 	wantCheck(t, at(root).Doctor(ctx), "definitions", Fail, "priority with 8 slots in Redis, and priority with 4 slots in ZooKeeper")
-	must.Do(t, rdb.HSet(ctx, key, "slots", 4, "layout", protocol.LayoutOf(true)).Err())
+	must.Do(t, rdb.HSet(ctx, key, "slots", 4, "notes", 1).Err())
 	wantCheck(t, at(root).Doctor(ctx), "definitions", Fail, "priority with 4 slots and notes in Redis, and priority with 4 slots in ZooKeeper")
-	must.Do(t, rdb.HSet(ctx, key, "layout", protocol.LayoutOf(false), "sharing", "redis").Err())
+	must.Do(t, rdb.HSet(ctx, key, "notes", 0, "sharing", "redis").Err())
 	wantCheck(t, at(root).Doctor(ctx), "definitions", Warn, "shared by Redis, and ZooKeeper has nodes of it")
 
 	gone := servertest.ZooKeeper(t)

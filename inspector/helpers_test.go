@@ -59,7 +59,7 @@ func define(t testing.TB, rdb redis.UniversalClient, topic message.Topic) messag
 	t.Helper()
 	topic.Slots = cmp.Or(topic.Slots, message.DefaultSlots)
 	_, errs := protocol.New(rdb).Define(ctx, []string{topic.Name}, []protocol.Definition{{
-		Kind: topic.Kind.String(), Slots: topic.Slots, Literal: topic.Literal, Layout: protocol.LayoutOf(topic.Notes),
+		Kind: topic.Kind.String(), Slots: topic.Slots, Literal: topic.Literal, Notes: topic.Notes, Layout: protocol.Layout,
 	}})
 	must.Do(t, errs[0])
 	await.True(t, "it is in the list of topics", func() bool { // which a busy machine may do behind the answer

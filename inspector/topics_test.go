@@ -65,7 +65,7 @@ func TestTopicsThatCannotBeRead(t *testing.T) {
 		broken := map[string]string{"missing": "rmq:def{missing} is missing", "text": "rmq:def{text} is not a hash"}
 		must.Do(t, rdb.SAdd(ctx, protocol.TopicsKey, "missing", "text").Err())
 		must.Do(t, rdb.Set(ctx, protocol.DefinitionKey("text"), "x", 0).Err())
-		for field, value := range map[string]string{"kind": "stack", "slots": "3", "literal": "", "layout": "3", "sharing": "paper", "namespace": "paper"} {
+		for field, value := range map[string]string{"kind": "stack", "slots": "3", "literal": "", "notes": "2", "layout": "3", "sharing": "paper", "namespace": "paper"} {
 			define(t, rdb, message.Topic{Name: field, Kind: message.KindPriority})
 			must.Do(t, rdb.HSet(ctx, protocol.DefinitionKey(field), field, value).Err())
 			broken[field] = fmt.Sprintf("rmq:def{%s} has %s %q", field, field, value)
@@ -182,7 +182,7 @@ func TestManyTopics(t *testing.T) {
 			name := fmt.Sprintf("topic-%04d", k)
 			want = append(want, name)
 			pipe.SAdd(ctx, protocol.TopicsKey, name)
-			pipe.HSet(ctx, protocol.DefinitionKey(name), "kind", "priority", "slots", 1, "literal", 0, "sharing", "", "layout", 1, "created", 1)
+			pipe.HSet(ctx, protocol.DefinitionKey(name), "kind", "priority", "slots", 1, "literal", 0, "notes", 0, "sharing", "", "layout", 1, "created", 1)
 		}
 		_, err := pipe.Exec(ctx)
 		must.Do(t, err)

@@ -98,7 +98,7 @@ func (d *desk) define(ctx context.Context) error {
 	if !known {
 		return fmt.Errorf("its kind in Redis is %.40q, which this program does not know", held.Kind)
 	}
-	t := message.Topic{Name: d.name, Kind: kind, Slots: held.Slots, Literal: held.Literal, Notes: held.Layout == protocol.LayoutOf(true)}
+	t := message.Topic{Name: d.name, Kind: kind, Slots: held.Slots, Literal: held.Literal, Notes: held.Notes}
 	d.topic, err = definition.Agree(ctx, d.scripts, d.qualified, t, definition.Sharing{Way: definition.SharingRedis})
 	if errors.Is(err, message.ErrTopicConflict) {
 		if held, again := d.scripts.Defined(ctx, d.qualified); again == nil && held != nil && held.Sharing == definition.SharingZooKeeper {

@@ -32,7 +32,7 @@ func TestWhatIsGivenBackKeepsItsPlace(t *testing.T) {
 				}
 				must.Do(t, s.rdb.ZAdd(ctx, s.keys(0).Store, redis.Z{Score: float64(score), Member: content}).Err())
 			}
-			must.Do(t, s.rdb.HSet(ctx, protocol.DefinitionKey("orders"), "kind", kind.String(), "slots", 1, "literal", 0, "layout", 1).Err())
+			must.Do(t, s.rdb.HSet(ctx, protocol.DefinitionKey("orders"), "kind", kind.String(), "slots", 1, "literal", 0, "notes", 0, "layout", 1).Err())
 			must.Do(t, s.rdb.SAdd(ctx, protocol.TopicsKey, "orders").Err())
 			scores := func() (all []redis.Z) {
 				all, err := s.rdb.ZRangeWithScores(ctx, s.keys(0).Store, 0, -1).Result()

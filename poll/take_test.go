@@ -300,7 +300,7 @@ func TestWhatCannotBeTaken(t *testing.T) {
 	}
 	s.sends("x")
 	s.finish(p, s.take(p, Take{}), true) // which is known now
-	must.Do(t, s.rdb.HSet(ctx, "rmq:def{mine}", "kind", "priority", "slots", 4, "literal", 0, "sharing", "zookeeper", "tree", "1", "layout", 1, "namespace", "").Err())
+	must.Do(t, s.rdb.HSet(ctx, "rmq:def{mine}", "kind", "priority", "slots", 4, "literal", 0, "notes", 0, "sharing", "zookeeper", "tree", "1", "layout", 1, "namespace", "").Err())
 	if _, err := p.Take(ctx, []string{"mine"}, Take{}); !errors.Is(err, ErrZooKeeper) {
 		t.Error(err)
 	}

@@ -62,10 +62,11 @@ class Redis:
 
 def main(topic, value, content):
     redis = Redis(os.environ.get("REDIS", "127.0.0.1:6379"))
-    kind, slots, literal, layout = redis.call("HMGET", "rmq:def{%s}" % topic, "kind", "slots", "literal", "layout")
+    kind, slots, literal, notes, layout = redis.call(
+        "HMGET", "rmq:def{%s}" % topic, "kind", "slots", "literal", "notes", "layout")
     if kind is None:
         sys.exit("there is no topic %s: define it by rmq send %s %s --kind …" % (topic, topic, content))
-    if layout != "1" or literal == "1" and kind == "range-merge":
+    if layout != "1" or notes == "1" or literal == "1" and kind == "range-merge":
         sys.exit("topic %s needs a script for each send: use the gateway" % topic)
     value = int(value) if kind == "priority" else int(float(value[:-1]) * UNITS[value[-1]])
     if kind == "priority" and not 17 <= value < 2**53:

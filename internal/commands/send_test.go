@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"maps"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -106,7 +105,7 @@ func TestSend(t *testing.T) {
 		s.refused(t, 1, "mails is literal; leave --literal away", "send", "mails", "x", "--literal=false", "--in", "1h")
 		s.refused(t, 1, "mails has no notes; leave --notes away", "send", "mails", "x", "--notes", "--in", "1h")
 		s.text(t, "send", "offers", "x", "--kind", "priority", "--notes", "--priority", "20")
-		if s.rdb.HGet(ctx, protocol.DefinitionKey("offers"), "layout").Val() != strconv.Itoa(protocol.NotesLayout) {
+		if s.rdb.HGet(ctx, protocol.DefinitionKey("offers"), "notes").Val() != "1" {
 			t.Error("offers has no notes")
 		}
 		s.text(t, "send", "offers", "x", "--priority", "20", "--ttl", "90m", "--header", "shop=Rome", "--header", "q=a=b", "--header", "shop=Bonn", "--header", "empty=")

@@ -10,8 +10,8 @@ import (
 func TestTopicsTellWhatATopicIs(t *testing.T) {
 	onEach(t, func(t *testing.T, s at) {
 		for name, define := range map[string][]any{
-			"mails":  {"kind", "fixed-time", "literal", 1, "layout", protocol.LayoutOf(true)},
-			"orders": {"kind", "priority", "literal", 0, "layout", protocol.LayoutOf(false)},
+			"mails":  {"kind", "fixed-time", "literal", 1, "notes", 1, "layout", protocol.Layout},
+			"orders": {"kind", "priority", "literal", 0, "notes", 0, "layout", protocol.Layout},
 		} {
 			must.Do(t, s.rdb.HSet(t.Context(), protocol.DefinitionKey(name), append(define, "slots", 4, "sharing", "")...).Err())
 			must.Do(t, s.rdb.SAdd(t.Context(), protocol.TopicsKey, name).Err())

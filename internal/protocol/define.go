@@ -20,8 +20,9 @@ type Definition struct {
 	Kind    string
 	Slots   int
 	Literal bool
+	Notes   bool
 	Sharing string // "redis", "zookeeper", or empty while no worker has started
-	Layout  int    // which also tells whether the topic has notes: see [LayoutOf]
+	Layout  int
 	Tree    string // id of the tree in ZooKeeper, or empty while no worker knows it
 
 	// Namespace that is a part of the topic's qualified name: namespace "a" and
@@ -43,11 +44,7 @@ type Definition struct {
 func (s *Scripts) Define(ctx context.Context, topics []string, all []Definition) (held []Definition, errs []error) {
 	cmds := make([]redis.Cmder, len(all))
 	for i, d := range all {
-		literal := 0
-		if d.Literal {
-			literal = 1
-		}
-		args := append(defineScript.Call(1, 9), DefinitionKey(topics[i]), d.Kind, d.Slots, literal, d.Sharing, d.Layout, d.Tree)
+		args := append(defineScript.Call(1, 10), DefinitionKey(topics[i]), d.Kind, d.Slots, bit(d.Literal), bit(d.Notes), d.Sharing, d.Layout, d.Tree)
 		if !d.Open {
 			args = append(args, d.Namespace)
 		}
@@ -67,10 +64,10 @@ func (s *Scripts) Define(ctx context.Context, topics []string, all []Definition)
 		}
 		defined = append(defined, topics[i])
 		h := &held[i]
-		*h = Definition{Kind: reply[0], Literal: reply[2] == "1", Sharing: reply[3], Tree: reply[5], Namespace: reply[6]}
+		*h = Definition{Kind: reply[0], Literal: reply[2] == "1", Notes: reply[3] == "1", Sharing: reply[4], Tree: reply[6], Namespace: reply[7]}
 		h.Slots, _ = strconv.Atoi(reply[1])
-		h.Layout, _ = strconv.Atoi(reply[4])
-		late, _ := strconv.ParseInt(reply[7], 10, 64)
+		h.Layout, _ = strconv.Atoi(reply[5])
+		late, _ := strconv.ParseInt(reply[8], 10, 64)
 		h.MaxLate = time.Duration(late) * time.Millisecond
 	}
 	if err := s.listSoon(ctx, defined); err != nil {
@@ -86,7 +83,7 @@ func (s *Scripts) Define(ctx context.Context, topics []string, all []Definition)
 // Defined reads the definition of a topic, and changes nothing. It is nil if there is none.
 func (s *Scripts) Defined(ctx context.Context, topic string) (*Definition, error) {
 	key := DefinitionKey(topic)
-	values, err := s.rdb.HMGet(ctx, key, "kind", "slots", "literal", "sharing", "layout", "tree", "namespace", "created").Result()
+	values, err := s.rdb.HMGet(ctx, key, "kind", "slots", "literal", "notes", "sharing", "layout", "tree", "namespace", "created").Result()
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", key, err)
 	}
@@ -99,13 +96,20 @@ func (s *Scripts) Defined(ctx context.Context, topic string) (*Definition, error
 	if !there {
 		return nil, nil
 	}
-	d := &Definition{Kind: text[0], Literal: text[2] == "1", Sharing: text[3], Tree: text[5], Namespace: text[6], Open: values[6] == nil}
+	d := &Definition{Kind: text[0], Literal: text[2] == "1", Notes: text[3] == "1", Sharing: text[4], Tree: text[6], Namespace: text[7], Open: values[7] == nil}
 	d.Slots, _ = strconv.Atoi(text[1])
-	d.Layout, _ = strconv.Atoi(text[4])
-	if ms, err := strconv.ParseInt(text[7], 10, 64); err == nil && ms > 0 {
+	d.Layout, _ = strconv.Atoi(text[5])
+	if ms, err := strconv.ParseInt(text[8], 10, 64); err == nil && ms > 0 {
 		d.Created = time.UnixMilli(ms)
 	}
 	return d, nil
+}
+
+func bit(on bool) int {
+	if on {
+		return 1
+	}
+	return 0
 }
 
 // listSoon adds topics to the list of all topics. It returns an error if the server answers

@@ -32,7 +32,7 @@ var defineTrials = []trial{
 		}
 		w.must(w.do("hget", protocol.DefinitionKey("ns:orders"), "created") == created, "created again")
 		n, _ := w.do("hlen", protocol.DefinitionKey("ns:orders")).(int64)
-		w.must(n == 7, "%d fields", n)
+		w.must(n == 8, "%d fields", n)
 	}},
 	{name: "define: sharing is filled in once", run: func(w *world) {
 		for _, literal := range []bool{false, true} {
@@ -82,7 +82,7 @@ var defineTrials = []trial{
 		key := protocol.DefinitionKey("ns:orders")
 		w.clean(rangeMerge)
 		d := protocol.Definition{Kind: "priority", Slots: 2, Layout: 1}
-		w.do("hset", key, "kind", "priority", "slots", 2, "literal", 0, "layout", 1) // by an older program
+		w.do("hset", key, "kind", "priority", "slots", 2, "literal", 0, "notes", 0, "layout", 1) // by an older program
 		ours, theirs, stranger, worker, unchanged := d, d, d, d, d
 		ours.Namespace, theirs.Namespace = "ns", "n"
 		stranger.Slots, stranger.Namespace, unchanged.Namespace = 4, "n", "n"
@@ -92,21 +92,21 @@ var defineTrials = []trial{
 		w.defines(theirs, ours)
 		w.defines(d, ours)
 		w.defines(worker, ours) // who disagrees in the namespace fills in nothing
-		reply, err := w.rdb.Eval(ctx, w.sources["define"], []string{key}, "priority", 2, 0, "redis", 1, "").Slice()
-		w.must(err == nil && reply[3] == "redis" && reply[6] == "ns", "an older program: %v, %v", reply, err)
+		reply, err := w.rdb.Eval(ctx, w.sources["define"], []string{key}, "priority", 2, 0, 0, "redis", 1, "").Slice()
+		w.must(err == nil && reply[4] == "redis" && reply[7] == "ns", "an older program: %v, %v", reply, err)
 		w.clean(rangeMerge)
 		w.defines(d, d)
 		w.defines(ours, d) // none is one, too
 	}},
-	{name: "define: older programs keep out of a topic with notes", run: func(w *world) {
+	{name: "define: a topic with notes is another one", run: func(w *world) {
 		w.clean(rangeMerge)
-		old := protocol.Definition{Kind: "priority", Slots: 2, Layout: protocol.LayoutOf(false)}
-		noted := old
-		noted.Layout = protocol.LayoutOf(true)
+		plain := protocol.Definition{Kind: "priority", Slots: 2, Layout: 1}
+		noted := plain
+		noted.Notes = true
 		w.defines(noted, noted)
-		worker := old
-		worker.Sharing, worker.Namespace = "redis", "ns"
-		w.defines(worker, noted) // it compares the layout, and has filled in nothing
+		worker := plain
+		worker.Sharing = "redis"
+		w.defines(worker, noted) // it compares the notes, and has filled in nothing
 		w.defines(noted, noted)
 	}},
 	{name: "define: how late its listeners let messages be", run: func(w *world) {
@@ -171,9 +171,9 @@ var defineTrials = []trial{
 	}},
 	{name: "define: a written one without sharing", run: func(w *world) {
 		w.clean(rangeMerge) // by hand, without the field
-		w.do("hset", protocol.DefinitionKey("ns:orders"), "kind", "priority", "slots", 2, "literal", 0, "layout", 1)
-		reply, err := w.rdb.Eval(ctx, w.sources["define"], []string{protocol.DefinitionKey("ns:orders")}, "priority", 2, 0, "", 1).Slice()
-		w.must(err == nil && len(reply) == 8 && reply[3] == "" && reply[6] == "", "%v, %v", reply, err)
+		w.do("hset", protocol.DefinitionKey("ns:orders"), "kind", "priority", "slots", 2, "literal", 0, "notes", 0, "layout", 1)
+		reply, err := w.rdb.Eval(ctx, w.sources["define"], []string{protocol.DefinitionKey("ns:orders")}, "priority", 2, 0, 0, "", 1).Slice()
+		w.must(err == nil && len(reply) == 9 && reply[4] == "" && reply[7] == "", "%v, %v", reply, err)
 		d := protocol.Definition{Kind: "priority", Slots: 2, Layout: 1}
 		w.defines(d, d)
 		d.Sharing = "redis"

@@ -3,19 +3,8 @@ package protocol
 import "strconv"
 
 // Layout is the version of everything stored: keys, scores, and what the
-// scripts keep in them. It is part of each topic's definition.
+// scripts keep in them. It is part of each topic's definition: a program refuses every other one.
 const Layout = 1
-
-// NotesLayout is the layout of topics with notes. Programs that know no notes refuse it.
-const NotesLayout = Layout + 1
-
-// LayoutOf returns the layout of a topic, which has notes or not.
-func LayoutOf(notes bool) int {
-	if notes {
-		return NotesLayout
-	}
-	return Layout
-}
 
 // TopicsKey names the set of all qualified topic names. With it no program has to scan all
 // keys.

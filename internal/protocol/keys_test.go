@@ -57,8 +57,8 @@ func TestKeys(t *testing.T) {
 			t.Errorf("%q, not %q", c.got, c.want)
 		}
 	}
-	if protocol.LayoutOf(false) != 1 || protocol.LayoutOf(true) != 2 {
-		t.Errorf("layout %d, with notes %d: tell it in the protocol", protocol.LayoutOf(false), protocol.LayoutOf(true))
+	if protocol.Layout != 1 {
+		t.Errorf("the layout is %d: say so in the protocol", protocol.Layout)
 	}
 }
 

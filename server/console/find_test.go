@@ -106,7 +106,7 @@ func TestFindSaysWhatItLeftOut(t *testing.T) {
 		t.Error(text)
 	}
 	for n := range 2 {
-		_, err := s.Client(t).HSet(ctx, protocol.DefinitionKey(fmt.Sprint("wide", n)), "kind", "priority", "slots", mostAsked, "literal", 0, "sharing", "", "layout", 1, "created", 1, "namespace", "").Result()
+		_, err := s.Client(t).HSet(ctx, protocol.DefinitionKey(fmt.Sprint("wide", n)), "kind", "priority", "slots", mostAsked, "literal", 0, "notes", 0, "sharing", "", "layout", 1, "created", 1, "namespace", "").Result()
 		must.Do(t, err)
 		must.Do(t, s.Client(t).SAdd(ctx, "rmq:topics", fmt.Sprint("wide", n)).Err())
 	}

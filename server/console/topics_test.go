@@ -20,7 +20,7 @@ func TestManyTopics(t *testing.T) {
 	all := s.Client(t).Pipeline()
 	for n := range many {
 		name := fmt.Sprintf("topic-%03d", n)
-		all.HSet(ctx, protocol.DefinitionKey(name), "kind", "priority", "slots", slots, "literal", 0, "sharing", "redis", "layout", 1, "created", 1, "namespace", "")
+		all.HSet(ctx, protocol.DefinitionKey(name), "kind", "priority", "slots", slots, "literal", 0, "notes", 0, "sharing", "redis", "layout", 1, "created", 1, "namespace", "")
 		all.SAdd(ctx, "rmq:topics", name)
 	}
 	all.ZAdd(ctx, protocol.KeysOf(fmt.Sprintf("topic-%03d", many-1), 7).Dead, z("m", time.Now()))
@@ -56,7 +56,7 @@ func TestManyNeeds(t *testing.T) {
 	all := s.Client(t).Pipeline()
 	for n := range mostNeeds + 7 {
 		name := fmt.Sprint("t", n)
-		all.HSet(ctx, protocol.DefinitionKey(name), "kind", "priority", "slots", 1, "literal", 0, "sharing", "redis", "layout", 1, "created", 1, "namespace", "")
+		all.HSet(ctx, protocol.DefinitionKey(name), "kind", "priority", "slots", 1, "literal", 0, "notes", 0, "sharing", "redis", "layout", 1, "created", 1, "namespace", "")
 		all.SAdd(ctx, "rmq:topics", name)
 		all.ZAdd(ctx, protocol.KeysOf(name, 0).Dead, z("m", time.Now()))
 	}

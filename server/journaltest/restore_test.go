@@ -249,7 +249,7 @@ func TestRestoreDefines(t *testing.T) {
 	}
 
 	n.empty()
-	must.Do(t, n.rdb.HSet(ctx, protocol.DefinitionKey(n.topic.Name), "kind", "priority", "slots", 2, "literal", 0, "layout", 2).Err())
+	must.Do(t, n.rdb.HSet(ctx, protocol.DefinitionKey(n.topic.Name), "kind", "priority", "slots", 2, "literal", 0, "notes", 0, "layout", 2).Err())
 	for _, dry := range []bool{false, true} {
 		_, err := n.recovery().Restore(ctx, recovery.Restore{DryRun: dry, Patience: -1})
 		oneLine(t, err, "topic "+n.topic.Name, "Kind is fixed-time in this program and priority in Redis", "Notes is false in this program and true in Redis")
@@ -353,7 +353,7 @@ func TestRestorePerhapsTwice(t *testing.T) {
 	n.sent(1, begin.Add(-time.Minute), items(at(30*time.Minute), "due meanwhile")...)
 	n.sent(1, begin.Add(-time.Minute), items(at(2*time.Hour), "due later")...)
 	define := func(created time.Time) {
-		must.Do(t, n.rdb.HSet(ctx, protocol.DefinitionKey(n.topic.Name), "kind", "fixed-time", "slots", 2, "literal", 0, "layout", 1, "created", created.UnixMilli()).Err())
+		must.Do(t, n.rdb.HSet(ctx, protocol.DefinitionKey(n.topic.Name), "kind", "fixed-time", "slots", 2, "literal", 0, "notes", 0, "layout", 1, "created", created.UnixMilli()).Err())
 	}
 	n.restores(recovery.Restore{DryRun: true}, recovery.Restored{Waiting: 3, Twice: 2}) // since when it is lost nobody knows
 	define(begin.Add(10 * time.Minute))

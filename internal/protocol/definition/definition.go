@@ -100,7 +100,7 @@ func AgreeAll(ctx context.Context, s *protocol.Scripts, names []string, topics [
 }
 
 func of(t message.Topic) protocol.Definition {
-	return protocol.Definition{Kind: t.Kind.String(), Slots: t.Slots, Literal: t.Literal, Layout: protocol.LayoutOf(t.Notes)}
+	return protocol.Definition{Kind: t.Kind.String(), Slots: t.Slots, Literal: t.Literal, Notes: t.Notes, Layout: protocol.Layout}
 }
 
 // Compare compares a definition that is in Redis with that of a topic whose name is qualified. Who
@@ -133,7 +133,8 @@ func compare(name string, want, held protocol.Definition) error {
 	fields.Compare("Kind", want.Kind, held.Kind)
 	fields.Compare("Slots", want.Slots, held.Slots)
 	fields.Compare("Literal", want.Literal, held.Literal)
-	fields.CompareLayout(protocol.Layout, want.Layout, held.Layout)
+	fields.Compare("Notes", want.Notes, held.Notes)
+	fields.Compare("layout version", want.Layout, held.Layout)
 	if want.Sharing != "" && held.Sharing != "" { // it stays open while the rest differs
 		fields.Compare("sharing of slots", want.Sharing, held.Sharing)
 	}

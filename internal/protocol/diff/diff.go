@@ -21,16 +21,6 @@ func (f *Fields) Compare(field string, ours, stored any) {
 	}
 }
 
-// CompareLayout compares two layout versions. That of a topic with notes is one higher than the
-// plain one.
-func (f *Fields) CompareLayout(plain, ours, stored int) {
-	if stored == plain || stored == plain+1 {
-		f.Compare("Notes", ours > plain, stored > plain)
-		return
-	}
-	f.Compare("layout version", ours, stored)
-}
-
 // Err returns an error for the topic that wraps conflict and names each field that
 // differs, or nil if none does.
 func (f *Fields) Err(topic string, conflict error) error {

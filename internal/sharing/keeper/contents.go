@@ -41,6 +41,7 @@ type topicNode struct {
 	Kind    string `json:"kind"`
 	Slots   int    `json:"slots"`
 	Literal bool   `json:"literal"`
+	Notes   bool   `json:"notes"`
 	Sharing string `json:"sharing"`
 	Layout  int    `json:"layout"`
 }

@@ -25,7 +25,7 @@ func TestNodesAreWrittenLikeThis(t *testing.T) {
 		want string
 	}{
 		{layoutNode{layout, "4xZq"}, `{"layout":1,"tree":"4xZq"}`},
-		{topicNode{"priority", 16, true, "zookeeper", layout}, `{"kind":"priority","slots":16,"literal":true,"sharing":"zookeeper","layout":1}`},
+		{topicNode{"priority", 16, true, false, "zookeeper", layout}, `{"kind":"priority","slots":16,"literal":true,"notes":false,"sharing":"zookeeper","layout":1}`},
 		{workerNode{Topics: map[string]float64{"order": 1, "mail": 0.5}, Host: "h", PID: 7, Version: "1.0"},
 			`{"topics":{"mail":0.5,"order":1},"host":"h","pid":7,"ver":"1.0"}`},
 		{ownedNode{Topics: map[string]string{"order": "0-7,12"}, Since: 1700000000000}, `{"topics":{"order":"0-7,12"},"since":1700000000000}`},

@@ -60,7 +60,7 @@ func (p *place) remove(t *testing.T, path string) {
 
 func (p *place) define(t *testing.T, topic string, slots int) {
 	t.Helper()
-	p.create(t, p.topic(topic), topicNode{"priority", slots, false, "zookeeper", layout}, 0)
+	p.create(t, p.topic(topic), topicNode{"priority", slots, false, false, "zookeeper", layout}, 0)
 }
 
 // comes makes a worker of weight 1 come that wants slots of the topics.

@@ -85,7 +85,7 @@ func (d *definitions) agreeOnLayout(ctx context.Context) error {
 
 // agree writes a topic's definition if there is none, and compares it otherwise.
 func (d *definitions) agree(ctx context.Context, t Topic) error {
-	ours := topicNode{Kind: t.Kind, Slots: t.Slots, Literal: t.Literal, Sharing: "zookeeper", Layout: t.layout()}
+	ours := topicNode{Kind: t.Kind, Slots: t.Slots, Literal: t.Literal, Notes: t.Notes, Sharing: "zookeeper", Layout: layout}
 	var theirs topicNode
 	if err := d.writtenOnce(ctx, d.tree.topic(t.Name), ours, &theirs); err != nil {
 		return err
@@ -94,7 +94,8 @@ func (d *definitions) agree(ctx context.Context, t Topic) error {
 	fields.Compare("Kind", ours.Kind, theirs.Kind)
 	fields.Compare("Slots", ours.Slots, theirs.Slots)
 	fields.Compare("Literal", ours.Literal, theirs.Literal)
-	fields.CompareLayout(layout, ours.Layout, theirs.Layout)
+	fields.Compare("Notes", ours.Notes, theirs.Notes)
+	fields.Compare("layout version", ours.Layout, theirs.Layout)
 	fields.Compare("sharing of slots", ours.Sharing, theirs.Sharing)
 	return fields.Err(t.Name, ErrConflict)
 }

@@ -52,14 +52,6 @@ type Topic struct {
 	Notes   bool
 }
 
-// layout is one higher for a topic with notes, as it is in Redis.
-func (t Topic) layout() int {
-	if t.Notes {
-		return layout + 1
-	}
-	return layout
-}
-
 // recheck is how often everything that is watched is also read, in case a watch missed
 // a change.
 const recheck = 30 * time.Second

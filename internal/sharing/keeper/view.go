@@ -179,7 +179,7 @@ func (v viewer) seeTopic(ctx context.Context, name string) (t TopicView, err err
 	}
 	var def topicNode
 	t.Err = json.Unmarshal(data, &def)
-	t.Kind, t.Slots, t.Literal, t.Notes = def.Kind, def.Slots, def.Literal, def.Layout > layout
+	t.Kind, t.Slots, t.Literal, t.Notes = def.Kind, def.Slots, def.Literal, def.Notes
 	data, _, err = v.session.Get(ctx, v.assign(name))
 	if errors.Is(err, zk.ErrNoNode) {
 		return t, nil // no worker has come yet that handles it

@@ -22,7 +22,7 @@ func TestManyTopics(t *testing.T) {
 	all := s.Client(t).Pipeline()
 	for n := range many {
 		name := fmt.Sprintf("topic-%03d", n)
-		all.HSet(t.Context(), protocol.DefinitionKey(name), "kind", "priority", "slots", slots, "literal", 0, "sharing", "redis", "layout", 1, "created", 1, "namespace", "")
+		all.HSet(t.Context(), protocol.DefinitionKey(name), "kind", "priority", "slots", slots, "literal", 0, "notes", 0, "sharing", "redis", "layout", 1, "created", 1, "namespace", "")
 		all.SAdd(t.Context(), "rmq:topics", name)
 	}
 	_, err = all.Exec(t.Context())
