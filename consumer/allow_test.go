@@ -35,7 +35,7 @@ func TestTopicWithoutPlacesEndsItsBatches(t *testing.T) {
 		close(hold)
 		await.True(t, "both slots have reported and wait", func() bool {
 			for _, x := range scheduled.Status() {
-				if x.State != schedule.Waiting || x.Places > 0 {
+				if x.State != schedule.Waiting || x.Permits > 0 {
 					return false
 				}
 			}

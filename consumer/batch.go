@@ -99,7 +99,7 @@ func (c *batches) handle(x *slot, a protocol.Answer, fresh bool) {
 			b.run()
 		}()
 	}
-	x.AwaitPlace()
+	x.AwaitPermit()
 }
 
 // goOn handles a batch that has waited for its place: see schedule.New.

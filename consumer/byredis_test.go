@@ -25,7 +25,7 @@ func owned(c *Consumer) (n int) {
 func places(c *Consumer) (n int) {
 	for _, t := range c.topics {
 		for _, x := range t.scheduled.Status() {
-			n += x.Places
+			n += x.Permits
 		}
 	}
 	return n

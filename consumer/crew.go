@@ -83,7 +83,7 @@ func (w *crew) build(c *Consumer) {
 	}
 	if w.observers = observers.New(watching, c.log); w.observers != nil {
 		w.news = &news{life: w.life, observers: w.observers, schedule: w.schedule}
-		w.schedule.RecordMoves()
+		w.schedule.Moves.Record()
 	}
 	w.outages, w.running = newOutages(c, w), newRunning(c, w)
 	for _, t := range w.topics {

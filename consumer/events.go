@@ -103,7 +103,7 @@ func (n *news) run() {
 			n.life.Go(n.run)
 		}
 	}()
-	for moves := n.schedule.NextMoves(nil); len(moves) > 0; moves = n.schedule.NextMoves(moves) {
+	for moves := n.schedule.Moves.Next(nil); len(moves) > 0; moves = n.schedule.Moves.Next(moves) {
 		var all []*message.Event
 		for _, m := range moves {
 			e := n.observers.Event()

@@ -90,7 +90,7 @@ func (c *flowControl) learn(b *batch, lasted, busy time.Duration) {
 	before := c.limit.Places()
 	after := c.limit.Finished(flow.Batch{
 		End: time.Now(), Took: lasted, Busy: busy, Good: good, Overload: over, Pushed: pushed,
-		Places: demand.Places, Waiting: demand.Waiting, Full: demand.Full, Slots: demand.Slots,
+		Places: demand.Permits, Waiting: demand.Waiting, Full: demand.Full, Slots: demand.Slots,
 	})
 	if after != before {
 		t.Allow(schedule.ByFlow, after)

@@ -13,7 +13,7 @@ import (
 // and holder. A holder that carries nothing of the slot takes its turn there: it gets
 // the batch again, hands it back as not begun, and leaves. One that does carry
 // something reports it in the end, and needs no question. See Topic.Asked in
-// internal/worker/schedule/handover.go.
+// internal/worker/schedule/terms.go.
 
 // A slot that has been busy for askAfter asks its holder, and again every askEvery: a
 // question may get lost. Nearly always the holder is about to leave.

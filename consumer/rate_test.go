@@ -164,7 +164,7 @@ func TestPolicyHoldsFromTheStart(t *testing.T) {
 		if got := c.crew.scheduled[0].Allowed(); got != 2 {
 			t.Errorf("%d handlers are allowed at the start", got)
 		}
-		if got := c.crew.schedule.RateOf(c.crew.scheduled[0]); got.PerSecond != want {
+		if got := c.crew.scheduled[0].Rate(); got.PerSecond != want {
 			t.Errorf("with %g of its own: %g a second, not %g", own, got.PerSecond, want)
 		}
 	}

@@ -72,7 +72,7 @@ func (s *slot) ask(h schedule.Hand) {
 	}
 	count := 0
 	if s.mood = s.topic.gate.mood.Load(); !h.Leave {
-		if count = s.topic.count(h.Places, s.mood); h.Most > 0 && s.mood < breaker.ProbeLast {
+		if count = s.topic.count(h.Permits, s.mood); h.Most > 0 && s.mood < breaker.ProbeLast {
 			count = min(count, h.Most)
 		}
 	}

@@ -71,7 +71,7 @@ func (d *desk) build() {
 		NewSlot: func(index int) *schedule.Slot { return newSlot(d, index) },
 	}
 	d.schedule = schedule.New(MostWaiting, []*schedule.Topic{d.scheduled}, time.Now, func(*schedule.Slot, time.Time) {})
-	d.schedule.Begin(d)
+	d.schedule.Terms.Begin(d)
 	d.scheduled.Allow(schedule.ByFlow, 0)
 	cfg := d.cfg
 	d.worker = worker.New(worker.Config{

@@ -194,4 +194,4 @@ func (s *shop) limits(concurrency int, rate float64) {
 }
 
 // rate is that of the process.
-func (d *desk) rate() float64 { return d.schedule.RateOf(d.scheduled).PerSecond }
+func (d *desk) rate() float64 { return d.scheduled.Rate().PerSecond }

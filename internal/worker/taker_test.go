@@ -46,7 +46,7 @@ func started(t *testing.T, slots int, f *face, hurries bool, do func() error) *s
 		return own.Scheduled()
 	}}
 	s := schedule.New(slots, []*schedule.Topic{x}, time.Now, nil)
-	s.Begin(f)
+	s.Terms.Begin(f)
 	all := make([]int, slots)
 	for i := range all {
 		all[i] = i

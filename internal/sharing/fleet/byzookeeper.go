@@ -141,7 +141,7 @@ func (f *byZooKeeper) run() {
 		if !cutOff {
 			s.term.Log.Warn("the worker gives up its id", zap.Error(why))
 		}
-		f.schedule.EndTerm()
+		f.schedule.Terms.End()
 		switch {
 		case lost:
 			s.member.Abandon()
@@ -178,7 +178,7 @@ func (f *byZooKeeper) watch(s *session) (why error, lost bool) {
 		case <-trust.C:
 			trust.Reset(s.heed(time.Now()))
 		case <-show.C:
-			for _, t := range f.schedule.Moved() { // all of them at first
+			for _, t := range f.schedule.Moves.Topics() { // all of them at first
 				s.member.Show(t.Name, t.Holding())
 			}
 		case <-f.schedule.Done():

@@ -115,7 +115,7 @@ func (s *session) endCutOff() {
 	ticker := time.NewTicker(trustEvery)
 	defer ticker.Stop()
 	s.offer()
-	for over := false; !over && s.schedule.Handling(s.term); {
+	for over := false; !over && s.schedule.Terms.Handling(s.term); {
 		select {
 		case <-ticker.C:
 		case <-late.C:

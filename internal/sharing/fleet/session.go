@@ -57,13 +57,13 @@ func (s *session) heed(now time.Time) time.Duration {
 			if s.term.Handlers().Err() != nil {
 				s.term.goOn()
 			}
-			s.schedule.Suspend(false)
+			s.schedule.Terms.Suspend(false)
 			s.term.Log.Warn("ZooKeeper is heard again") // since the log said that it was not
 		}
 		return max(trustEvery, until.Sub(now))
 	case !s.suspended:
 		s.suspended = true
-		s.schedule.Suspend(true)
+		s.schedule.Terms.Suspend(true)
 		s.term.Log.Warn("nothing is heard from ZooKeeper; no handler is started")
 	}
 	if s.overdue(now) {
@@ -136,7 +136,7 @@ func (s *session) endGently() {
 	s.offer()
 	ticker := time.NewTicker(trustEvery)
 	defer ticker.Stop()
-	for s.schedule.Carrying(s.term) {
+	for s.schedule.Terms.Carrying(s.term) {
 		select {
 		case <-ticker.C:
 			if s.overdue(time.Now()) {
@@ -149,7 +149,7 @@ func (s *session) endGently() {
 			s.member.Abandon()
 			return
 		case <-s.schedule.Done(): // all have returned, or they cannot be waited for
-			if s.schedule.Carrying(s.term) {
+			if s.schedule.Terms.Carrying(s.term) {
 				s.member.Abandon()
 				return
 			}

@@ -105,7 +105,7 @@ func (w *terms) open(log *zap.Logger) *Term {
 
 // begin makes t the worker's term.
 func (w *terms) begin(t *Term) {
-	w.schedule.Begin(t)
+	w.schedule.Terms.Begin(t)
 	w.present.Store(t)
 	for _, topic := range w.topics {
 		w.workAt(topic, t)

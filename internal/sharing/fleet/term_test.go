@@ -19,7 +19,7 @@ func TestRefusedAndSharedOutAtOnce(t *testing.T) {
 	one.scheduled = &schedule.Topic{Name: "t", Slots: 1, Most: 16, NewSlot: func(int) *schedule.Slot { return new(schedule.Slot) }}
 	s := schedule.New(16, []*schedule.Topic{one.scheduled}, time.Now, nil)
 	in := &Term{id: "me", Log: zap.NewNop(), Hold: &leases{id: "me"}}
-	s.Begin(in)
+	s.Terms.Begin(in)
 	w := &terms{schedule: s, topics: []*Topic{one}, gained: func(*schedule.Topic) {}}
 	in.shares = map[string][]int{one.Name: {0}}
 	for range night.Times(20_000, 100_000) {

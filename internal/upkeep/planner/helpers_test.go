@@ -197,7 +197,7 @@ func newWorker(w *world, log *zap.Logger, look time.Duration, slots ...int) *wor
 	x := &worker{}
 	x.scheduled = &schedule.Topic{Name: w.topic.Name, Slots: w.topic.Slots, Most: 1, NewSlot: func(int) *schedule.Slot { return &schedule.Slot{} }}
 	x.schedule = schedule.New(1, []*schedule.Topic{x.scheduled}, time.Now, func(*schedule.Slot, time.Time) {})
-	x.schedule.Begin(present)
+	x.schedule.Terms.Begin(present)
 	x.has(slots...)
 	s := lifetime.New()
 	x.topic = &Topic{Topic: w.topic, Qualified: w.topic.Name, Scheduled: x.scheduled, Look: look}

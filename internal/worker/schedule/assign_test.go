@@ -17,8 +17,8 @@ func TestAssignedAgainInAnyState(t *testing.T) {
 		topics[0].Assign(s.term, []int{0})
 	}
 	again() // in the queue
-	if s.ready.length != 1 || s.used != 1 {
-		t.Errorf("queued %d times, %d places", s.ready.length, s.used)
+	if s.ready.length != 1 || s.permits.used != 1 {
+		t.Errorf("queued %d times, %d places", s.ready.length, s.permits.used)
 	}
 	h := s.takeOne(t)
 	x.unseen = false
@@ -36,7 +36,7 @@ func TestAssignedAgainInAnyState(t *testing.T) {
 	}
 	x.Repeat(Facts{Fence: 7, Open: true, Failures: 1}, s.clock.Add(time.Hour))
 	again()
-	if s.ready.length != 0 || s.used != 1 {
+	if s.ready.length != 0 || s.permits.used != 1 {
 		t.Error("queued while its turn has no answer")
 	}
 	x.Rest(f, time.Time{})
@@ -46,12 +46,12 @@ func TestAssignedAgainInAnyState(t *testing.T) {
 	}
 	// It was queued to be left, without a place, and is assigned anew: it must
 	// not take anything without one.
-	if h := s.takeOne(t); !h.Leave || x.place {
-		t.Errorf("leaves %v, place %v", h.Leave, x.place)
+	if h := s.takeOne(t); !h.Leave || x.permit.held {
+		t.Errorf("leaves %v, place %v", h.Leave, x.permit.held)
 	}
 	x.Left(f)
-	if h := s.takeOne(t); h.Leave || !x.place || s.active != 1 {
-		t.Errorf("leaves %v, place %v, %d active", h.Leave, x.place, s.active)
+	if h := s.takeOne(t); h.Leave || !x.permit.held || s.active != 1 {
+		t.Errorf("leaves %v, place %v, %d active", h.Leave, x.permit.held, s.active)
 	}
 }
 
@@ -96,7 +96,7 @@ func TestTakenAwayWhileItTurns(t *testing.T) {
 		x := s.takeOne(t).Slot
 		s.Unassign(topics[0])
 		x.Rest(Facts{Fence: fence}, s.clock.Add(time.Minute))
-		if s.ready.length != turns || len(s.sleepers.all) != 0 || s.used != 0 {
+		if s.ready.length != turns || len(s.sleepers.all) != 0 || s.permits.used != 0 {
 			t.Errorf("with fence %d %d turns follow", fence, s.ready.length)
 		}
 	}
@@ -122,7 +122,7 @@ func TestMoved(t *testing.T) {
 	s, topics := stage(8, 2, 2)
 	moved := func(want ...*Topic) {
 		t.Helper()
-		if got := s.Moved(); !slices.Equal(got, want) {
+		if got := s.Moves.Topics(); !slices.Equal(got, want) {
 			t.Errorf("%d topics have moved, want %d", len(got), len(want))
 		}
 	}
@@ -157,9 +157,9 @@ func TestMoved(t *testing.T) {
 	}
 	topics[0].slots[0].ReplaceHung()
 	moved(topics[0])
-	s.EndTerm()
+	s.Terms.End()
 	moved(topics...)
-	s.Begin(&term{id: "next"}) // whose session has heard of nothing yet
+	s.Terms.Begin(&term{id: "next"}) // whose session has heard of nothing yet
 	moved(topics...)
 }
 
@@ -180,7 +180,7 @@ func TestDrop(t *testing.T) {
 			t.Error("a slot is not given up")
 		}
 	}
-	if !slices.Equal(s.Dropped(), taken) || s.active > 0 || s.used > 0 || len(topics[0].replaced) > 0 {
+	if !slices.Equal(s.Dropped(), taken) || s.active > 0 || s.permits.used > 0 || len(topics[0].replaced) > 0 {
 		t.Errorf("%d are dropped, %d are active", len(s.Dropped()), s.active)
 	}
 	s.WaitIdle() // does not wait
@@ -225,9 +225,9 @@ func TestStatus(t *testing.T) {
 	want := []Status{
 		{Slot: taken[2], State: Working, SetAside: true, Hung: true},
 		{Slot: taken[0], State: Asleep, Assigned: true, Unseen: true},
-		{Slot: taken[1], State: Delayed, Assigned: true, Unseen: true, Places: 1, Until: s.clock.Add(time.Hour)},
-		{Slot: topics[0].slots[2], State: Ready, Assigned: true, Places: 1},
-		{Slot: taken[3], State: Working, Assigned: true, Unseen: true, Places: 3},
+		{Slot: taken[1], State: Delayed, Assigned: true, Unseen: true, Permits: 1, Until: s.clock.Add(time.Hour)},
+		{Slot: topics[0].slots[2], State: Ready, Assigned: true, Permits: 1},
+		{Slot: taken[3], State: Working, Assigned: true, Unseen: true, Permits: 3},
 	}
 	want[0].Unseen = true
 	if got := topics[0].Status(); !slices.Equal(got, want) {

@@ -57,8 +57,8 @@ func (b *bucket) take(n int) int {
 // giveBack returns n tokens, for messages that were not begun.
 func (b *bucket) giveBack(n int) { b.tokens = max(b.tokens, min(b.tokens+float64(n), b.most)) }
 
-// never is longer than any wait for a token.
-const never = 365 * 24 * time.Hour
+// noToken is longer than any wait for a token.
+const noToken = 365 * 24 * time.Hour
 
 // in is how long it takes until there are tokens for one message, or for a grain if that is
 // more.
@@ -67,8 +67,8 @@ func (b *bucket) in() time.Duration {
 	if want <= 0 {
 		return 0
 	}
-	if seconds := want / b.rate; seconds < never.Seconds() { // also not if the rate is 0
+	if seconds := want / b.rate; seconds < noToken.Seconds() { // also not if the rate is 0
 		return max(time.Millisecond, time.Duration(seconds*float64(time.Second)))
 	}
-	return never
+	return noToken
 }

@@ -14,8 +14,8 @@ func (p *play) check(t *testing.T) {
 		mine, waits, assigned := 0, 0, 0
 		ids := map[string]bool{}
 		for i, s := range append(x.replaced[:len(x.replaced):len(x.replaced)], x.slots...) {
-			mine += s.borrowed
-			if s.place {
+			mine += s.permit.borrowed
+			if s.permit.held {
 				mine++
 			}
 			if s.assigned {
@@ -39,7 +39,7 @@ func (p *play) check(t *testing.T) {
 				t.Errorf("topic %s slot %d is in a queue, or in none, in state %d", x.Name, s.Index, s.state)
 			case s.rank > 0 && s.state != Asleep && s.state != Delayed, (s.rank > 0) != !s.at.IsZero(), s.state == Delayed && s.rank == 0:
 				t.Errorf("topic %s slot %d is to wake at %v in state %d", x.Name, s.Index, s.at, s.state)
-			case s.state == Asleep && (s.place || s.borrowed > 0), s.hung && s.place && s.state == Working:
+			case s.state == Asleep && (s.permit.held || s.permit.borrowed > 0), s.hung && s.permit.held && s.state == Working:
 				t.Errorf("topic %s slot %d has a place in state %d", x.Name, s.Index, s.state)
 			case !current && (s.assigned || s.state == Asleep):
 				t.Errorf("topic %s slot %d is kept for nothing: assigned %v, state %d", x.Name, s.Index, s.assigned, s.state)
@@ -59,7 +59,7 @@ func (p *play) check(t *testing.T) {
 		}
 		x.checkRate(t)
 		own, all = own+x.own, all+x.Slots
-		dry := x.rated != nil && x.rated.dry
+		dry := x.rated != nil && x.rated.throttled
 		used, waiters, kept = used+mine, waiters+waits, kept+max(0, x.reserve-mine)
 		if hungry := waits > 0 && mine < x.allowed && !dry; hungry != (x.rank > 0) {
 			t.Errorf("topic %s is hungry: %t, rank %d among them", x.Name, hungry, x.rank)
@@ -72,13 +72,13 @@ func (p *play) check(t *testing.T) {
 			t.Errorf("topic %s has %d places, of %d", x.Name, mine, x.allowed)
 		}
 		p.had[x] = mine
-		if waits > 0 && p.freeLocked(x) && !dry {
+		if waits > 0 && p.permits.free(x) && !dry {
 			starving++
 		}
 	}
-	if used != p.used || kept != p.kept || waiters != int(p.waiters.Load()) || used > p.limit || used+kept > p.limit && !p.limited || starving > 0 {
+	if used != p.permits.used || kept != p.permits.kept || waiters != int(p.permits.waiters.Load()) || used > p.permits.limit || used+kept > p.permits.limit && !p.limited || starving > 0 {
 		t.Errorf("%d places counted as %d, %d kept as %d, of %d; %d waiting as %d, of %d topics in vain",
-			used, p.used, kept, p.kept, p.limit, waiters, p.waiters.Load(), starving)
+			used, p.permits.used, kept, p.permits.kept, p.permits.limit, waiters, p.permits.waiters.Load(), starving)
 	}
 	if own != p.own || all != p.all {
 		t.Errorf("%d of %d slots are counted as %d of %d", own, all, p.own, p.all)
@@ -112,7 +112,7 @@ func (x *Topic) checkRate(t *testing.T) {
 	if part := r.PerSecond * float64(own) / float64(x.Slots); math.Abs(b.rate-part) > some || b.tokens < 0 || b.tokens > b.most+r.PerSecond*0.050+some {
 		t.Errorf("topic %s has %d of %d slots, and %v; its bucket is %+v", x.Name, own, x.Slots, r.Rate, *b)
 	}
-	if r.dry != (r.rank > 0) || r.dry && (x.waiting.length == 0 || x.waiting.first.facts.Held) {
-		t.Errorf("topic %s is dry: %v, rank %d, %d slots wait", x.Name, r.dry, r.rank, x.waiting.length)
+	if r.throttled != (r.rank > 0) || r.throttled && (x.waiting.length == 0 || x.waiting.first.facts.Held) {
+		t.Errorf("topic %s is dry: %v, rank %d, %d slots wait", x.Name, r.throttled, r.rank, x.waiting.length)
 	}
 }

@@ -34,12 +34,12 @@ func TestWokenSlotGathers(t *testing.T) {
 		topic.Wake(0, time.Millisecond)
 		topic.Wake(0, time.Hour)
 	}
-	if p.ready.length > 0 || p.used > 0 || p.active > 0 {
-		t.Errorf("while it gathers: %d ready, %d places, %d active", p.ready.length, p.used, p.active)
+	if p.ready.length > 0 || p.permits.used > 0 || p.active > 0 {
+		t.Errorf("while it gathers: %d ready, %d places, %d active", p.ready.length, p.permits.used, p.active)
 	}
 	p.pass(gather / 5)
-	if x := p.takeOne(t).Slot; x.Index != 0 || p.used != 1 {
-		t.Errorf("slot %d, %d places", x.Index, p.used)
+	if x := p.takeOne(t).Slot; x.Index != 0 || p.permits.used != 1 {
+		t.Errorf("slot %d, %d places", x.Index, p.permits.used)
 	}
 }
 
@@ -77,7 +77,7 @@ func TestSlotGathersAfterABatchThatWasAll(t *testing.T) {
 			continue
 		}
 		x.Left(Facts{Fence: 2, Few: true})
-		if p.used > 0 || p.ready.length > 0 {
+		if p.permits.used > 0 || p.ready.length > 0 {
 			t.Error("it does not gather, or keeps its place")
 		}
 		topic.Wake(1, 0) // another has the place meanwhile
@@ -128,8 +128,8 @@ func TestSlotWithMoreToDoDoesNotGatherAgain(t *testing.T) {
 		}
 		h.Slot.Rest(Facts{Fence: 2}, time.Time{})
 	}
-	if p.used > 0 || p.active > 0 {
-		t.Errorf("%d places, %d active", p.used, p.active)
+	if p.permits.used > 0 || p.active > 0 {
+		t.Errorf("%d places, %d active", p.permits.used, p.active)
 	}
 }
 
@@ -151,7 +151,7 @@ func TestSlotTakenAwayWhileItGathers(t *testing.T) {
 	t.Parallel()
 	for _, how := range []func(*play, *Topic){
 		func(p *play, topic *Topic) { p.Unassign(topic) },
-		func(p *play, _ *Topic) { p.EndTerm(); p.Begin(p.term) },
+		func(p *play, _ *Topic) { p.Terms.End(); p.Terms.Begin(p.term) },
 	} {
 		p, topic := gathering(1, 1)
 		topic.Wake(0, 0)

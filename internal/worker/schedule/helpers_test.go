@@ -50,7 +50,7 @@ func playOf(limit, slots int, most ...int) *play {
 	p.Schedule = New(limit, topics, p.now, func(x *Slot, since time.Time) { p.handle(x) })
 	p.waits = func(*Slot) bool { return true }
 	p.takes = func(*Slot) time.Duration { return 10 * time.Millisecond }
-	p.Begin(p.term)
+	p.Terms.Begin(p.term)
 	return p
 }
 
@@ -109,7 +109,7 @@ func (p *play) turn() {
 				if _, now := x.Work(took()); now {
 					p.handle(x)
 				} else {
-					x.AwaitPlace()
+					x.AwaitPermit()
 				}
 			default:
 				x.Rest(Facts{Fence: 1}, time.Time{})

@@ -8,9 +8,9 @@ import (
 // counted has the comparisons of the schedule's two heaps counted, of which a turn should need few.
 func counted(p *play) (comparisons *int) {
 	comparisons = new(int)
-	slots, topics := p.sleepers.less, p.hungry.less
+	slots, topics := p.sleepers.less, p.permits.waiting.less
 	p.sleepers.less = func(a, b *Slot) bool { *comparisons++; return slots(a, b) }
-	p.hungry.less = func(a, b *Topic) bool { *comparisons++; return topics(a, b) }
+	p.permits.waiting.less = func(a, b *Topic) bool { *comparisons++; return topics(a, b) }
 	return comparisons
 }
 

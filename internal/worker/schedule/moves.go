@@ -1,5 +1,15 @@
 package schedule
 
+import "sync"
+
+// Moves are what has become of the slots of a worker: which have come to it, and which it has left.
+type Moves struct {
+	schedule *Schedule
+	topics   []*Topic   // whose slots were gained or left, since Topics was called
+	all      []Move     // since Next was called
+	recorded *sync.Cond // there are some, or the schedule is closed
+}
+
 // Move is a slot that has come to this worker, or that the worker has left.
 type Move struct {
 	Topic  *Topic
@@ -8,30 +18,52 @@ type Move struct {
 	ID     string // that its turns are taken under, or were
 }
 
-// RecordMoves has NextMoves return what moves from now on. Call it before slots are assigned.
-func (s *Schedule) RecordMoves() {
-	for _, t := range s.topics {
+// Record has Next return what moves from now on. Call it before slots are assigned.
+func (m *Moves) Record() {
+	for _, t := range m.schedule.topics {
 		t.held = make([]string, len(t.slots))
 	}
 }
 
-// NextMoves waits until slots have moved, and returns these in their order, in the memory of
+// Next waits until slots have moved, and returns these in their order, in the memory of
 // those before. It returns none when the schedule is closed.
-func (s *Schedule) NextMoves(before []Move) []Move {
+func (m *Moves) Next(before []Move) []Move {
+	s := m.schedule
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for len(s.moves) == 0 && !s.closed {
-		s.moving.Wait()
+	for len(m.all) == 0 && !s.closed {
+		m.recorded.Wait()
 	}
 	clear(before)
-	moves := s.moves
-	s.moves = before[:0]
+	moves := m.all
+	m.all = before[:0]
 	return moves
 }
 
-// recordLocked notes whether the worker holds a slot, as Holding does. One that was taken away is
+// Topics returns those of which Topic.Holding may say something else than when Topics was
+// called before, and all of them in a new term.
+func (m *Moves) Topics() (topics []*Topic) {
+	s := m.schedule
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	topics, m.topics = m.topics, nil
+	for _, t := range topics {
+		t.moved = false
+	}
+	return topics
+}
+
+// note notes that what Holding says of a topic may have changed.
+func (m *Moves) note(t *Topic) {
+	if !t.moved {
+		t.moved = true
+		m.topics = append(m.topics, t)
+	}
+}
+
+// record notes whether the worker holds a slot, as Holding does. One that was taken away is
 // held until it was left, also in the moments before the turn that leaves it is queued.
-func (s *Schedule) recordLocked(x *Slot) {
+func (m *Moves) record(x *Slot) {
 	t := x.topic
 	if t.held == nil || t.slots[x.Index] != x {
 		return
@@ -40,10 +72,10 @@ func (s *Schedule) recordLocked(x *Slot) {
 	if held == (*by != "") {
 		return
 	}
-	m := Move{t, x.Index, held, *by}
+	move := Move{t, x.Index, held, *by}
 	if *by = ""; held {
-		*by, m.ID = x.id, x.id
+		*by, move.ID = x.id, x.id
 	}
-	s.moves = append(s.moves, m)
-	s.moving.Signal()
+	m.all = append(m.all, move)
+	m.recorded.Signal()
 }

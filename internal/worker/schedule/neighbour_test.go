@@ -54,7 +54,7 @@ func newWorker(random *rand.Rand, limit *flow.Limit, busy bool) *worker {
 	w.slow, w.other = topic("slow"), topic("other")
 	w.Schedule = New(64, []*Topic{w.slow, w.other}, func() time.Time { return w.at }, nil)
 	in, all := &term{id: "me"}, upTo(64)
-	w.Begin(in)
+	w.Terms.Begin(in)
 	for _, t := range []*Topic{w.slow, w.other} {
 		t.Assign(in, all)
 		for i := range all {
@@ -120,7 +120,7 @@ func (w *worker) run(d time.Duration) {
 		} else if w.limit != nil {
 			d, took := w.slow.Demand(), h.end.Sub(h.begun)
 			w.slow.Allow(ByFlow, w.limit.Finished(flow.Batch{
-				End: w.at, Took: took, Busy: took, Good: 1, Places: d.Places, Waiting: d.Waiting, Full: d.Full,
+				End: w.at, Took: took, Busy: took, Good: 1, Places: d.Permits, Waiting: d.Waiting, Full: d.Full,
 			}))
 		}
 		h.slot.Again(Facts{Fence: 1, Held: true}, time.Time{})

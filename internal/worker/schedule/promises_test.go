@@ -40,11 +40,11 @@ func mostOwed() time.Duration {
 // keptWhileOthersWait is for how long a busy slot keeps its place while another of its topic waits for one.
 func keptWhileOthersWait() time.Duration {
 	p, topics := stage(1, 2)
-	busy := &Slot{topic: topics[0], since: p.clock, facts: Facts{Held: true}}
+	busy := &Slot{topic: topics[0], permit: permit{since: p.clock}, facts: Facts{Held: true}}
 	topics[0].waiting.push(&Slot{topic: topics[0]})
 	const step = time.Millisecond
 	kept := step
-	for ; kept < time.Minute && !p.yieldsLocked(busy, p.clock.Add(kept)); kept += step {
+	for ; kept < time.Minute && !p.permits.yields(busy, p.clock.Add(kept)); kept += step {
 	}
 	return kept - step
 }

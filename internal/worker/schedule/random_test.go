@@ -36,7 +36,7 @@ func TestPlacesAreCountedRight(t *testing.T) {
 			case 0:
 				x.Assign(p.term, random.Perm(4)[:random.IntN(5)])
 			case 1:
-				p.Suspend(!p.suspended)
+				p.Terms.Suspend(!p.permits.suspended)
 			case 2, 3:
 				x.Wake(random.IntN(4), 0)
 			case 4:
@@ -49,7 +49,7 @@ func TestPlacesAreCountedRight(t *testing.T) {
 			p.turn()
 			p.check(t)
 		}
-		p.Suspend(false)
+		p.Terms.Suspend(false)
 		for _, x := range p.topics {
 			p.unlimit(x)
 		}
@@ -61,8 +61,8 @@ func TestPlacesAreCountedRight(t *testing.T) {
 		}
 		p.turn()
 		p.check(t)
-		if p.used != 0 || p.active != 0 || p.waiters.Load() != 0 || len(p.hungry.all) != 0 {
-			t.Errorf("in the end %d places are used, %d slots are active, %d wait", p.used, p.active, p.waiters.Load())
+		if p.permits.used != 0 || p.active != 0 || p.permits.waiters.Load() != 0 || len(p.permits.waiting.all) != 0 {
+			t.Errorf("in the end %d places are used, %d slots are active, %d wait", p.permits.used, p.active, p.permits.waiters.Load())
 		}
 	}
 }
@@ -91,7 +91,7 @@ func newWorld(t *testing.T, random *rand.Rand) *world {
 		play: playOf(1+random.IntN(8), 1+random.IntN(4), most...), t: t, random: random,
 		leaves: map[*Slot]bool{}, known: map[*Slot]Facts{}, need: map[*Slot]bool{}, held: map[*Topic]map[int]bool{},
 	}
-	w.RecordMoves()
+	w.Moves.Record()
 	for _, topic := range w.topics {
 		if random.IntN(3) == 0 {
 			topic.Together = func() int { return 1 + random.IntN(4) }
@@ -101,13 +101,13 @@ func newWorld(t *testing.T, random *rand.Rand) *world {
 		}
 	}
 	w.start = func(x *Slot, since time.Time) {
-		if since.IsZero() == x.place {
-			t.Errorf("a batch is started with a place since %v, and has one: %v", since, x.place)
+		if since.IsZero() == x.permit.held {
+			t.Errorf("a batch is started with a place since %v, and has one: %v", since, x.permit.held)
 		}
 		w.working = append(w.working, x)
 	}
 	w.term.session = random.IntN(2) == 0
-	w.Begin(w.term)
+	w.Terms.Begin(w.term)
 	return w
 }
 
@@ -126,7 +126,7 @@ func (w *world) do() {
 		w.clock = w.clock.Add(time.Duration(w.random.IntN(500)) * time.Millisecond)
 		w.wakeDue()
 	case 7:
-		w.Suspend(!w.suspended)
+		w.Terms.Suspend(!w.permits.suspended)
 	case 8:
 		if len(w.working) > 0 && w.random.IntN(4) == 0 {
 			if x := w.working[w.random.IntN(len(w.working))]; x.hung {
@@ -138,13 +138,13 @@ func (w *world) do() {
 		}
 	case 9:
 		if w.term.session && w.random.IntN(4) == 0 {
-			w.EndTerm()
+			w.Terms.End()
 			topic.Wake(slot, 0)
 			topic.Asked(slot, w.term.id)
 			w.check(w.t)
 			w.terms++
 			w.term = &term{id: fmt.Sprint("me", w.terms), session: true}
-			w.Begin(w.term)
+			w.Terms.Begin(w.term)
 		}
 	case 10:
 		topic.Asked(slot, []string{w.term.id, "me", "me1", "me+1", "me+2", "stranger"}[w.random.IntN(6)])
@@ -157,7 +157,7 @@ func (w *world) do() {
 	case 12:
 		if len(w.working) > 0 {
 			x := w.working[w.random.IntN(len(w.working))]
-			if x.topic.Together != nil && !x.hung && x.place {
+			if x.topic.Together != nil && !x.hung && x.permit.held {
 				x.Borrow(w.random.IntN(4))
 				x.ReturnOne()
 			}
@@ -193,7 +193,7 @@ func (w *world) wake(topic *Topic, index int) {
 // giveUp asks for a batch whether it must end.
 func (w *world) giveUp(x *Slot) {
 	places := func() int { return x.topic.used }
-	before, allowed, borrowed, place := places(), x.topic.allowed, x.borrowed, x.place
+	before, allowed, borrowed, place := places(), x.topic.allowed, x.permit.borrowed, x.permit.held
 	over := x.GiveUp()
 	if over != (before > allowed) {
 		w.t.Errorf("topic %s uses %d places of %d, and a batch ends: %v", x.topic.Name, before, allowed, over)
@@ -215,7 +215,7 @@ func (w *world) next() {
 		if !h.Facts.Open {
 			w.leaves[h.Slot] = h.Leave
 		}
-		if !h.Leave && !h.Facts.Open && !h.Slot.place {
+		if !h.Leave && !h.Facts.Open && !h.Slot.permit.held {
 			w.t.Errorf("topic %s slot %d may take, and has no place", h.Slot.topic.Name, h.Slot.Index)
 		}
 		if rated := h.Slot.topic.rated != nil; !h.Facts.Open && (h.Most > 0) != (rated && !h.Leave) {
@@ -270,7 +270,7 @@ func (w *world) answer() {
 		if _, now := x.Work(f); now {
 			w.working = append(w.working, x)
 		} else {
-			x.AwaitPlace()
+			x.AwaitPermit()
 		}
 	}
 }
@@ -319,9 +319,9 @@ func (w *world) hands() {
 
 // moved looks whether the moves lead to what the worker holds.
 func (w *world) moved() {
-	if len(w.moves) > 0 {
+	if len(w.Moves.all) > 0 {
 		moved := map[Move]bool{} // in this step
-		for _, m := range w.NextMoves(nil) {
+		for _, m := range w.Moves.Next(nil) {
 			back := m
 			back.Gained = !m.Gained
 			if moved[m] = true; moved[back] {
@@ -347,7 +347,7 @@ func (w *world) moved() {
 
 // calm goes on until there is nothing to do.
 func (w *world) calm() {
-	for w.ready.length+len(w.turning)+len(w.working)+w.delayed()+len(w.dry.all) > 0 {
+	for w.ready.length+len(w.turning)+len(w.working)+w.delayed()+len(w.rates.throttled.all) > 0 {
 		w.next()
 		w.answer()
 		w.finish()
@@ -388,7 +388,7 @@ func TestAnythingInAnyOrder(t *testing.T) {
 				return
 			}
 		}
-		w.Suspend(false)
+		w.Terms.Suspend(false)
 		if random.IntN(2) == 0 {
 			for _, topic := range w.topics {
 				w.unlimit(topic)
@@ -408,9 +408,9 @@ func TestAnythingInAnyOrder(t *testing.T) {
 		for _, topic := range w.topics {
 			left += len(topic.replaced)
 		}
-		if w.used+w.active+left+int(w.waiters.Load())+len(w.sleepers.all)+len(w.hungry.all)+len(w.dry.all) > 0 {
+		if w.permits.used+w.active+left+int(w.permits.waiters.Load())+len(w.sleepers.all)+len(w.permits.waiting.all)+len(w.rates.throttled.all) > 0 {
 			t.Errorf("in the end %d places are used, %d slots are active, %d are set aside, %d wait, %d sleep until a time",
-				w.used, w.active, left, w.waiters.Load(), len(w.sleepers.all))
+				w.permits.used, w.active, left, w.permits.waiters.Load(), len(w.sleepers.all))
 		}
 		if t.Failed() {
 			return

@@ -7,9 +7,9 @@ import "time"
 // with no word between workers, and together they are the rate: a worker with all slots has
 // all of it.
 //
-// A slot pays for the messages of a turn before the turn, when it gets its place: one token
+// A slot pays for the messages of a turn before the turn, when it gets its permit: one token
 // each, at most twice as many as its last turn took. What was not taken is given back, and so
-// is what was taken and not begun. Slots that cannot pay wait where slots wait for a place, and
+// is what was taken and not begun. Slots that cannot pay wait where slots wait for a permit, and
 // are served in turn. One that has a batch to report does not wait: its turn reports, and takes
 // nothing.
 
@@ -31,173 +31,167 @@ const settles = 100 * time.Millisecond
 // rated is what a topic with a rate has.
 type rated struct {
 	Rate
-	bucket bucket
-	dry    bool      // slots wait for tokens, until `wet`
-	wet    time.Time // when there will be some
-	rank   int       // in the heap of dry topics
+	bucket    bucket
+	throttled bool      // slots wait for tokens, until `tokens`
+	tokens    time.Time // when there will be some
+	rank      int       // among the topics that are throttled
+}
+
+// rates are the topics with a rate.
+type rates struct {
+	throttled ordered[*Topic] // by when they will have tokens
+	alarm     alarm
+	now       func() time.Time
+}
+
+func newRates(now func() time.Time, a alarm) rates {
+	return rates{now: now, alarm: a, throttled: ordered[*Topic]{
+		less: func(a, b *Topic) bool { return a.rated.tokens.Before(b.rated.tokens) },
+		rank: func(t *Topic) *int { return &t.rated.rank },
+	}}
 }
 
 // SetRate sets the rate of a topic from now on.
-func (t *Topic) SetRate(r Rate) {
-	s := t.schedule
-	s.mu.Lock()
+func (t *Topic) SetRate(rate Rate) {
+	s := t.lock()
 	defer s.mu.Unlock()
-	switch {
-	case r.PerSecond <= 0:
-		if t.rated != nil {
-			s.dry.remove(t)
-		}
-		t.rated = nil
-	case t.rated == nil:
-		t.rated = &rated{Rate: r, bucket: bucket{tokens: r.Phase, at: s.now()}}
-		s.partLocked(t)
-	default:
-		t.rated.Rate = r
-		s.partLocked(t)
-	}
-	s.wetLocked(t)
+	s.rates.set(t, rate)
+	s.permits.weigh(t)
+	s.serve()
 }
 
-// RateOf returns the rate of a topic.
-func (s *Schedule) RateOf(t *Topic) (r Rate) {
-	s.mu.Lock()
+// Rate returns the rate of a topic.
+func (t *Topic) Rate() (rate Rate) {
+	s := t.lock()
 	defer s.mu.Unlock()
 	if t.rated != nil {
-		r = t.rated.Rate
+		rate = t.rated.Rate
 	}
-	return r
+	return rate
 }
 
-// partLocked has a topic's bucket follow its rate, and the slots that the worker has of it.
-func (s *Schedule) partLocked(t *Topic) {
-	r := t.rated
-	if r == nil {
+// set sets the rate of a topic, none of whose slots waits for tokens then.
+func (r *rates) set(t *Topic, rate Rate) {
+	if rate.PerSecond <= 0 {
+		r.throttle(t, false)
+		t.rated = nil
 		return
 	}
-	s.fillLocked(t)
-	part := float64(t.own) / float64(t.Slots)
-	if r.bucket.rate == 0 && part > 0 {
-		r.bucket.at = s.now().Add(settles)
+	if t.rated == nil {
+		t.rated = &rated{bucket: bucket{tokens: rate.Phase, at: r.now()}}
 	}
-	r.bucket.set(r.PerSecond*part, r.Burst*part)
-	if r.dry {
-		s.dryLocked(t)
+	t.rated.Rate = rate
+	r.share(t)
+	r.throttle(t, false)
+}
+
+// share has a topic's bucket follow its rate, and the slots that the worker has of it.
+func (r *rates) share(t *Topic) {
+	if t.rated == nil {
+		return
+	}
+	b := r.bucket(t)
+	part := float64(t.own) / float64(t.Slots)
+	if b.rate == 0 && part > 0 {
+		b.at = r.now().Add(settles)
+	}
+	b.set(t.rated.PerSecond*part, t.rated.Burst*part)
+	if t.rated.throttled {
+		r.throttle(t, true)
 	}
 }
 
-// fillLocked brings a topic's bucket up to now.
-func (s *Schedule) fillLocked(t *Topic) { t.rated.bucket.fill(s.now(), t.rated.dry) }
+// bucket is that of a topic with a rate, as it is now.
+func (r *rates) bucket(t *Topic) *bucket {
+	b := &t.rated.bucket
+	b.fill(r.now(), t.rated.throttled)
+	return b
+}
 
-// wantsLocked is how many messages a turn of the slot is to pay for.
-func (x *Slot) wantsLocked() int { return max(1, x.topic.Wants, 2*x.took) }
+// wants is how many messages a turn of the slot is to pay for.
+func wants(x *Slot) int { return max(1, x.topic.Wants, 2*x.took) }
 
-// payLocked has a slot pay for its next turn. It reports false if it cannot.
-func (s *Schedule) payLocked(x *Slot) bool {
-	t := x.topic
-	if t.rated == nil || x.paid > 0 {
+// pay has a slot pay for its next turn. It reports false if it cannot.
+func (r *rates) pay(x *Slot) bool {
+	if x.topic.rated == nil || x.paid > 0 {
 		return true
 	}
-	s.fillLocked(t)
-	if x.paid = t.rated.bucket.take(x.wantsLocked()); x.paid == 0 {
-		return false
-	}
-	s.weighLocked(t)
-	return true
+	x.paid = r.bucket(x.topic).take(wants(x))
+	return x.paid > 0
 }
 
-// queuesLocked reports whether a slot without a place must wait because others of its topic
+// payAgain has a slot that keeps its permit pay for its next turn. It reports false if the slot
+// cannot pay, or leaves what there is to others that wait: then it is only to report its batch.
+func (r *rates) payAgain(x *Slot) bool {
+	if x.paid == 0 && x.topic.waiting.length > 0 && r.bucket(x.topic).whole() < wants(x) {
+		return false
+	}
+	return r.pay(x)
+}
+
+// paysAfterOthers reports whether a slot without a permit must wait because others of its topic
 // wait for tokens.
-func (x *Slot) queuesLocked() bool {
+func paysAfterOthers(x *Slot) bool {
 	return x.topic.rated != nil && x.paid == 0 && x.topic.waiting.length > 0
 }
 
-// reportsLocked reports whether a slot that keeps its place is only to report its batch: it
-// cannot pay, or leaves what there is to others that wait.
-func (s *Schedule) reportsLocked(x *Slot) bool {
-	t := x.topic
-	if t.rated == nil {
-		return false
-	}
-	if x.paid == 0 && t.waiting.length > 0 {
-		if s.fillLocked(t); t.rated.bucket.whole() < x.wantsLocked() {
-			return true
-		}
-	}
-	return !s.payLocked(x)
-}
-
-// settleLocked gives back what a slot has paid, but for n messages.
-func (s *Schedule) settleLocked(x *Slot, n int) {
+// settle gives back what a slot has paid, but for n messages. It reports whether that ends a
+// wait for tokens: then the topic is to be weighed, and served.
+func (r *rates) settle(x *Slot, n int) (tokens bool) {
 	t, rest := x.topic, x.paid-n
 	x.paid = n
 	if t.rated == nil || rest == 0 {
-		return
-	}
-	s.fillLocked(t)
-	t.rated.bucket.giveBack(rest)
-	if t.rated.dry && t.rated.bucket.whole() > 0 {
-		s.wetLocked(t)
-	}
-}
-
-// drainedLocked reports whether the first slot that waits could have a place, but for tokens.
-func (s *Schedule) drainedLocked(t *Topic) bool {
-	r := t.rated
-	if r == nil {
 		return false
 	}
-	if t.waiting.length == 0 || t.waiting.first.facts.Held || t.waiting.first.paid > 0 {
-		r.dry = false
-		s.dry.remove(t)
+	b := r.bucket(t)
+	b.giveBack(rest)
+	if !t.rated.throttled || b.whole() == 0 {
 		return false
 	}
-	if !r.dry {
-		if s.fillLocked(t); r.bucket.whole() > 0 {
-			return false
-		}
-		r.dry = true
-		s.dryLocked(t)
-	}
+	r.throttle(t, false)
 	return true
 }
 
-// dryLocked sets when a topic without tokens will have some.
-func (s *Schedule) dryLocked(t *Topic) {
-	t.rated.wet = t.rated.bucket.at.Add(t.rated.bucket.in())
-	s.dry.put(t)
-	if s.dry.all[0] == t {
-		s.soonerLocked()
+// throttles reports whether the first slot of a topic that waits could have a permit, but for tokens.
+func (r *rates) throttles(t *Topic) bool {
+	switch {
+	case t.rated == nil:
+		return false
+	case t.waiting.length == 0 || t.waiting.first.facts.Held || t.waiting.first.paid > 0:
+		r.throttle(t, false)
+	case !t.rated.throttled && r.bucket(t).whole() == 0:
+		r.throttle(t, true)
 	}
+	return t.rated.throttled
 }
 
-// wetLocked serves the slots of a topic that has tokens again, or no rate any more.
-func (s *Schedule) wetLocked(t *Topic) {
-	if t.rated != nil {
-		t.rated.dry = false
-		s.dry.remove(t)
-	}
-	s.weighLocked(t)
-	s.serveWaitingLocked()
-}
-
-// refillLocked serves the slots of topics that have tokens by now, and returns how long it is
-// until the next one has.
-func (s *Schedule) refillLocked(now time.Time) time.Duration {
-	for len(s.dry.all) > 0 {
-		t := s.dry.all[0]
-		if in := t.rated.wet.Sub(now); in > 0 {
-			return in
+// throttle notes whether slots of a topic wait for tokens, and until when.
+func (r *rates) throttle(t *Topic, yes bool) {
+	switch {
+	case yes:
+		t.rated.throttled = true
+		t.rated.tokens = t.rated.bucket.at.Add(t.rated.bucket.in())
+		r.throttled.put(t)
+		if r.throttled.all[0] == t {
+			r.alarm.sooner()
 		}
-		s.fillLocked(t)
-		s.wetLocked(t)
+	case t.rated != nil && t.rated.throttled:
+		t.rated.throttled = false
+		r.throttled.remove(t)
 	}
-	return time.Hour
 }
 
-// newDry is a heap of the topics without tokens, by when they will have some.
-func newDry() ordered[*Topic] {
-	return ordered[*Topic]{
-		less: func(a, b *Topic) bool { return a.rated.wet.Before(b.rated.wet) },
-		rank: func(t *Topic) *int { return &t.rated.rank },
+// next takes a topic that has tokens by now out from among those that are throttled. If there is none, it
+// returns how long it is until the next one has.
+func (r *rates) next(now time.Time) (*Topic, time.Duration) {
+	if len(r.throttled.all) == 0 {
+		return nil, time.Hour
 	}
+	t := r.throttled.all[0]
+	if in := t.rated.tokens.Sub(now); in > 0 {
+		return nil, in
+	}
+	r.bucket(t) // what came while it was throttled
+	r.throttle(t, false)
+	return t, 0
 }

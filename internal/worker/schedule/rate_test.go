@@ -258,9 +258,9 @@ func TestRateIsNoBottleneck(t *testing.T) {
 		limit, least, most := flow.New("", 1, 64), 64, 0
 		s.ended = func(h *hand, x *Slot) {
 			d := x.topic.Demand()
-			n := limit.Finished(flow.Batch{End: s.clock, Took: takes, Busy: takes, Good: 1, Places: d.Places, Waiting: d.Waiting, Full: d.Full})
+			n := limit.Finished(flow.Batch{End: s.clock, Took: takes, Busy: takes, Good: 1, Places: d.Permits, Waiting: d.Waiting, Full: d.Full})
 			x.topic.Allow(ByFlow, n)
-			least, most = min(least, n), max(most, d.Places)
+			least, most = min(least, n), max(most, d.Permits)
 		}
 		s.come("me")
 		s.pass(30 * time.Second)
@@ -451,8 +451,8 @@ func TestPlacesOfABatchThatIsPaidFor(t *testing.T) {
 	topic.Together = func() int { return 8 }
 	topic.slots[0].took = 1
 	topic.Wake(0, 0)
-	if h := s.takeOne(t); h.Most != 2 || h.Places != 2 {
-		t.Errorf("it pays for %d, and has %d places", h.Most, h.Places)
+	if h := s.takeOne(t); h.Most != 2 || h.Permits != 2 {
+		t.Errorf("it pays for %d, and has %d places", h.Most, h.Permits)
 	}
 }
 
@@ -471,8 +471,8 @@ func TestNoSlotOvertakes(t *testing.T) {
 	}
 	// Nor does one that has its place already.
 	topic.slots[2].took = 3
-	s.setLocked(topic.slots[2], Working)
-	s.placeLocked(topic.slots[2])
+	s.set(topic.slots[2], Working)
+	s.permits.give(topic.slots[2])
 	topic.slots[2].Again(taken(3), time.Time{})
 	if h := s.takeOne(t); h.Slot.Index != 2 || !h.Leave {
 		t.Errorf("slot %d leaves: %v", h.Slot.Index, h.Leave)

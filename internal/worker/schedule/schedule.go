@@ -2,63 +2,50 @@ package schedule
 
 import (
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
 // Schedule knows every slot's state and hands the ready ones to the takers, round
-// robin. A slot that may take messages needs a place under the limit first, so that no
-// batch waits in flight for a goroutine.
+// robin. A slot that may take messages needs a permit first, so that no batch waits in
+// flight for a goroutine.
 type Schedule struct {
-	limit  int
-	topics []*Topic
-	now    func() time.Time
-	start  func(x *Slot, since time.Time)
+	Terms Terms // of this worker, and what is handed over from one to the next
+	Moves Moves // of slots, to this worker and away
 
-	waiters atomic.Int32 // slots that wait for a place
-
-	mu        sync.Mutex
-	ready     byServer
-	sleepers  ordered[*Slot]
-	used      int    // places
-	kept      int    // places that are free, and only their topic may take
-	given     uint64 // places so far
-	hungry    ordered[*Topic]
-	dry       ordered[*Topic] // without tokens, while slots wait for them
-	active    int             // slots that are not asleep
-	own, all  int             // slots that are this worker's, and all of the topics
-	moved     []*Topic        // whose slots were gained or left, since Moved was called
-	moves     []Move          // since NextMoves was called
-	stopping  bool
-	dropped   []*Slot // that could not be left
-	suspended bool    // no slot may take anything
-	closed    bool
-	takers    *sync.Cond    // there is something ready, or closed
-	settled   *sync.Cond    // active is 0, or closed
-	moving    *sync.Cond    // there are moves, or closed
-	earlier   chan struct{} // the first sleeper wakes earlier than it did
-	done      chan struct{} // closed with the schedule
+	mu       sync.Mutex // guards all of it: see "One lock" in the page of the package
+	topics   []*Topic
+	own, all int     // slots that are this worker's, and all of the topics
+	dropped  []*Slot // that could not be left
+	stopping bool
+	closed   bool
+	done     chan struct{} // closed with the schedule
+	states
 }
 
-// New returns a schedule of topics, with limit places for all of them. start is called
-// with the lock held, for a slot whose batch has waited for its place: it starts to
-// handle the batch, which has the place since a time. If that is zero the batch has none,
+// New returns a schedule of topics, with limit permits for all of them. start is called
+// with the lock held, for a slot whose batch has waited for its permit: it starts to
+// handle the batch, which has the permit since a time. If that is zero the batch has none,
 // and is to be given back. It must not block.
 func New(limit int, topics []*Topic, now func() time.Time, start func(x *Slot, since time.Time)) *Schedule {
-	s := &Schedule{
-		limit: limit, topics: topics, now: now, start: start,
-		sleepers: newSleepers(), hungry: newHungry(), dry: newDry(),
-		earlier: make(chan struct{}, 1), done: make(chan struct{}),
+	s := &Schedule{topics: topics, done: make(chan struct{})}
+	s.Terms = Terms{schedule: s}
+	s.Moves = Moves{schedule: s, recorded: sync.NewCond(&s.mu)}
+	s.states = states{
+		now: now, start: start, moves: &s.Moves, sleepers: newSleepers(),
+		takers: sync.NewCond(&s.mu), idle: sync.NewCond(&s.mu),
 	}
-	s.takers, s.settled, s.moving = sync.NewCond(&s.mu), sync.NewCond(&s.mu), sync.NewCond(&s.mu)
+	s.rates = newRates(now, s.sleepers.alarm)
+	s.permits = newPermits(limit, len(topics), now, &s.rates)
 	for _, t := range topics {
 		t.schedule = s
 		for i := range t.Slots {
-			t.slots = append(t.slots, t.newSlotLocked(i, 0))
+			t.slots = append(t.slots, t.newSlot(i, 0))
 		}
 		s.all += len(t.slots)
-		t.unlimit()
-		s.allowLocked(t)
+		for by := range t.limits {
+			t.limits[by] = t.Most
+		}
+		s.permits.fit(t)
 	}
 	return s
 }
@@ -74,35 +61,7 @@ func (s *Schedule) Next(most int, hands []Hand) []Hand {
 	now := s.now()
 	// A write to several servers of a Cluster would wait for the slowest.
 	for from := s.ready.next(); from != nil && from.length > 0 && len(hands) < most; {
-		x := from.first
-		s.unqueueLocked(x)
-		x.woken = false
-		s.setLocked(x, Turning)
-		// One that was to be left, and was assigned anew while it was queued, has
-		// no place: it is left, and then waits for one.
-		leave := !x.assigned || !x.place || s.suspended || s.gathersLocked(x) || s.yieldsLocked(x, now)
-		if x.topic.excess.Load() > 0 && !x.facts.Open {
-			leave = true
-			s.releaseLocked(x) // at once, or more slots would give theirs up than must
-		}
-		most := 0
-		if x.topic.rated != nil && !x.facts.Open {
-			if leave = leave || s.reportsLocked(x); leave {
-				s.settleLocked(x, 0)
-			}
-			most = x.paid
-		}
-		if x.topic.Together != nil && !x.facts.Open {
-			n := 0
-			if !leave { // before the turn, so that it takes no more than can be handled at once
-				n = x.topic.Together() - 1
-			}
-			if most > 0 {
-				n = min(n, most-1)
-			}
-			s.lendLocked(x, n)
-		}
-		hands = append(hands, Hand{Slot: x, Facts: x.facts, Places: 1 + x.borrowed, Most: most, Leave: leave})
+		hands = append(hands, s.hand(from.first, now))
 	}
 	if s.ready.length > 0 {
 		s.takers.Signal()
@@ -110,197 +69,98 @@ func (s *Schedule) Next(most int, hands []Hand) []Hand {
 	return hands
 }
 
-// Rest lets a slot sleep until at (zero: until it is woken) and gives back its place. One that
-// has more to do turns again as soon as it gets a place. It does not gather for that: it had
-// gathered before this turn.
-func (x *Slot) Rest(f Facts, at time.Time) {
-	s := x.topic.schedule
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	x.facts = f
-	s.settleLocked(x, min(x.paid, f.Taken))
-	x.paid = 0 // it is spent
-	s.releaseLocked(x)
-	s.setLocked(x, Asleep)
-	switch {
-	case !x.assigned && f.Fence > 0:
-		s.readyLocked(x)
-	case x.assigned && f.More:
-		s.readyLocked(x)
-	case x.assigned && x.woken:
-		s.gatherLocked(x)
-	case x.assigned:
-		s.sleepLocked(x, at)
-	default: // a turn that was under way when it was let go has taken nothing
-		s.dropReplacedLocked(x)
-	}
-}
-
-// Repeat lets a slot whose turn had no answer sleep until at. It keeps its place
-// for a while, for the turn may have taken a batch.
-func (x *Slot) Repeat(f Facts, at time.Time) {
-	s := x.topic.schedule
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	x.facts = f
-	s.lendLocked(x, 0)
-	if f.Failures > 1 { // it may go on for long, and others could use the place
-		s.releaseLocked(x)
-	}
-	s.setLocked(x, Delayed)
-	s.sleepLocked(x, at)
-}
-
-// Again queues a slot for another turn: at once, or at a time if that is set.
-func (x *Slot) Again(f Facts, at time.Time) {
-	s := x.topic.schedule
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	x.facts = f
-	s.settleLocked(x, min(x.paid, f.Taken))
-	x.paid = 0 // it is spent
-	if at.IsZero() {
-		s.readyLocked(x)
-		return
-	}
-	s.setLocked(x, Delayed)
-	s.sleepLocked(x, at)
-}
-
-// Left ends the work at a slot. If it has been assigned anew meanwhile, the work begins
-// again.
-func (x *Slot) Left(f Facts) {
-	s := x.topic.schedule
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	x.facts = f
-	s.settleLocked(x, 0)
-	s.releaseLocked(x)
-	s.setLocked(x, Asleep)
-	switch {
-	case x.assigned && f.Few:
-		s.gatherLocked(x)
-	case x.assigned:
-		s.readyLocked(x)
-	}
-	s.dropReplacedLocked(x)
-}
-
-// Work notes that the slot has a batch, and reports whether it is to be handled now, in
-// the place that the slot has since a time. If not, because the place was given up while
-// a turn had no answer, or because the turn was to leave, the slot goes on with
-// AwaitPlace.
-func (x *Slot) Work(f Facts) (since time.Time, now bool) {
-	s := x.topic.schedule
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	x.facts = f
-	x.took = f.Taken
-	s.settleLocked(x, min(x.paid, f.Taken)) // what the turn asked for before there was a rate is free
-	x.hung = false                          // it was for the batch before
-	if !x.place {
-		if !x.assigned || !s.freeLocked(x.topic) {
-			return time.Time{}, false
+// hand puts a slot that is ready into the hands of a taker, and says what its turn may do.
+func (s *Schedule) hand(x *Slot, now time.Time) Hand {
+	s.ready.remove(x)
+	x.woken = false
+	s.set(x, Turning)
+	h := Hand{Slot: x, Facts: x.facts, Leave: s.leaves(x, now)}
+	if !x.facts.Open { // else the turn is repeated unchanged
+		if x.topic.excess.Load() > 0 {
+			h.Leave = true
+			s.permits.release(x) // at once, or more slots would give theirs up than must
 		}
-		s.placeLocked(x)
-	}
-	s.setLocked(x, Working)
-	return x.since, true
-}
-
-// AwaitPlace has the slot wait for a place to handle its batch in. One that is to be
-// left, or whose topic may have none, gets none, and begins nothing of the batch.
-func (x *Slot) AwaitPlace() {
-	s := x.topic.schedule
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case !x.assigned || x.topic.allowed == 0:
-		s.launchLocked(x)
-	case s.freeLocked(x.topic):
-		s.placeLocked(x)
-		s.launchLocked(x)
-	default:
-		s.awaitPlaceLocked(x)
-	}
-}
-
-// launchLocked starts to handle the slot's batch, or, without a place, to give it back.
-func (s *Schedule) launchLocked(x *Slot) {
-	since := time.Time{}
-	if x.place {
-		since = x.since
-	}
-	s.setLocked(x, Working)
-	s.start(x, since)
-}
-
-// readyLocked queues a slot, if it needs no place or gets one.
-func (s *Schedule) readyLocked(x *Slot) {
-	s.sleepLocked(x, time.Time{})
-	if x.assigned && !x.place && !x.facts.Open && !x.facts.Held {
-		if x.queuesLocked() || !s.freeLocked(x.topic) || !s.payLocked(x) {
-			s.awaitPlaceLocked(x)
-			s.serveWaitingLocked() // a token may have come between the look that found none and now
-			return
+		if x.topic.rated != nil {
+			h.Leave = h.Leave || !s.rates.payAgain(x)
+			if h.Leave {
+				s.rates.settle(x, 0)
+			}
+			s.permits.weigh(x.topic)
+			h.Most = x.paid
 		}
-		s.placeLocked(x)
-	}
-	s.setLocked(x, Ready)
-	s.ready.push(x)
-	s.takers.Signal()
-}
-
-// unqueueLocked takes a slot out of the queue it is in, if any.
-func (s *Schedule) unqueueLocked(x *Slot) {
-	switch {
-	case x.in == nil:
-	case x.state == Waiting:
-		x.in.remove(x)
-		s.waiters.Add(-1)
-		s.weighLocked(x.topic)
-	default:
-		s.ready.remove(x)
-	}
-}
-
-// setLocked changes a slot's state. Every change of state passes here, so that active
-// and moved are right.
-func (s *Schedule) setLocked(x *Slot, to State) {
-	if x.state == Asleep && to != Asleep {
-		s.active++
-	}
-	if x.state != Asleep && to == Asleep {
-		if s.active--; s.active == 0 {
-			s.settled.Broadcast()
+		if x.topic.Together != nil { // before the turn, so that it takes no more than can be handled at once
+			s.permits.lend(x, h.beside())
 		}
+		s.serve()
 	}
-	if !x.assigned && (x.state == Asleep) != (to == Asleep) {
-		s.moveLocked(x.topic)
-	}
-	x.state = to
-	s.recordLocked(x)
+	h.Permits = 1 + x.permit.borrowed
+	return h
 }
 
-// Busy returns how many slots have something to do and need not wait for a place, and which share of
-// all slots is this worker's.
+// leaves reports whether a slot's turn is to take nothing. One that was to be left, and was
+// assigned anew while it was queued, has no permit: it is left, and then waits for one.
+func (s *Schedule) leaves(x *Slot, now time.Time) bool {
+	return !x.assigned || !x.permit.held || s.permits.suspended || gathersNext(x) || s.permits.yields(x, now)
+}
+
+// Busy returns how many slots have something to do and need not wait for a permit, and which
+// share of all slots is this worker's.
 func (s *Schedule) Busy() (slots int, share float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.active - int(s.waiters.Load()), float64(s.own) / float64(max(1, s.all))
+	return s.active - int(s.permits.waiters.Load()), float64(s.own) / float64(max(1, s.all))
 }
 
 // WaitIdle returns when every slot is asleep, or the schedule is closed.
 func (s *Schedule) WaitIdle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.waitIdleLocked()
+	s.waitIdle()
 }
 
-func (s *Schedule) waitIdleLocked() {
+func (s *Schedule) waitIdle() {
 	for s.active > 0 && !s.closed {
-		s.settled.Wait()
+		s.idle.Wait()
 	}
+}
+
+// Settle returns when every slot is asleep and none gathers: it ends that at once.
+func (s *Schedule) Settle() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for again := true; again; {
+		s.waitIdle()
+		again = false
+		for _, t := range s.topics {
+			for _, x := range t.slots {
+				if x.gathers && !s.closed {
+					s.enqueue(x)
+					again = true
+				}
+			}
+		}
+	}
+}
+
+// Stop takes every slot away, and lets none be assigned any more.
+func (s *Schedule) Stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stopping = true
+	for _, t := range s.topics {
+		for _, x := range t.slots {
+			if x.assigned {
+				s.takeAway(x)
+			}
+		}
+	}
+}
+
+// Dropped returns the slots that were given up: see Slot.Drop.
+func (s *Schedule) Dropped() []*Slot {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.dropped
 }
 
 // Close ends the takers, and the alarm.
@@ -313,8 +173,8 @@ func (s *Schedule) Close() {
 	s.closed = true
 	close(s.done)
 	s.takers.Broadcast()
-	s.settled.Broadcast()
-	s.moving.Broadcast()
+	s.idle.Broadcast()
+	s.Moves.recorded.Broadcast()
 }
 
 // Done is closed with the schedule.

@@ -5,32 +5,43 @@ import (
 	"time"
 )
 
-// newSleepers is a heap of slots by the time they wake.
-func newSleepers() ordered[*Slot] {
-	return ordered[*Slot]{
+// sleepers are the slots that wake by themselves, by when they do.
+type sleepers struct {
+	ordered[*Slot]
+	alarm alarm
+}
+
+// alarm is what wakes the sleepers, and the topics without tokens.
+type alarm chan struct{}
+
+// sooner has it look again: something is to be done sooner than before.
+func (a alarm) sooner() {
+	select {
+	case a <- struct{}{}:
+	default:
+	}
+}
+
+func newSleepers() sleepers {
+	return sleepers{alarm: make(alarm, 1), ordered: ordered[*Slot]{
 		less: func(a, b *Slot) bool { return a.at.Before(b.at) },
 		rank: func(x *Slot) *int { return &x.rank },
-	}
+	}}
 }
 
-// sleepLocked sets when a slot wakes by itself; never, if at is zero.
-func (s *Schedule) sleepLocked(x *Slot, at time.Time) {
+// never is when a slot wakes that is only woken.
+var never time.Time
+
+// set sets when a slot wakes by itself.
+func (h *sleepers) set(x *Slot, at time.Time) {
 	x.gathers = false
 	if x.at = at; at.IsZero() {
-		s.sleepers.remove(x)
+		h.remove(x)
 		return
 	}
-	s.sleepers.put(x)
-	if s.sleepers.all[0] == x {
-		s.soonerLocked()
-	}
-}
-
-// soonerLocked has the alarm look again: something is to be done sooner than before.
-func (s *Schedule) soonerLocked() {
-	select {
-	case s.earlier <- struct{}{}:
-	default:
+	h.put(x)
+	if h.all[0] == x {
+		h.alarm.sooner()
 	}
 }
 
@@ -43,7 +54,7 @@ func (s *Schedule) Alarm() {
 		timer.Reset(s.wakeDue())
 		select {
 		case <-timer.C:
-		case <-s.earlier:
+		case <-s.sleepers.alarm:
 		case <-s.done:
 			return
 		}
@@ -51,46 +62,11 @@ func (s *Schedule) Alarm() {
 }
 
 // wakeDue makes the slots ready whose time has come, and returns how long it is until
-// the next one's.
+// the next one's. It takes the lock.
 func (s *Schedule) wakeDue() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.now()
-	in := s.refillLocked(now)
-	for len(s.sleepers.all) > 0 {
-		first := s.sleepers.all[0]
-		if until := first.at.Sub(now); until > 0 {
-			return min(in, until)
-		}
-		if first.state == Asleep && !first.gathers {
-			s.gatherLocked(first)
-		} else {
-			s.readyLocked(first)
-		}
-	}
-	return in
-}
-
-// Wake makes a slot that is asleep ready after a while, at once if that is 0.
-func (t *Topic) Wake(index int, in time.Duration) {
-	s := t.schedule
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !t.hasLocked(index) {
-		return
-	}
-	x := t.slots[index]
-	switch {
-	case !x.assigned:
-	case x.state == Turning:
-		x.woken = true // the turn may have looked before the message was there
-	case x.state == Asleep && in <= 0:
-		s.gatherLocked(x)
-	case x.state == Asleep && !x.gathers:
-		if at := s.now().Add(in); x.at.IsZero() || at.Before(x.at) {
-			s.sleepLocked(x, at)
-		}
-	}
+	return s.wake(s.now())
 }
 
 // Sleeper is a slot that sleeps until a time, or until it is woken if that is zero.
@@ -131,9 +107,25 @@ func (s *Schedule) Failing(slots []*Slot) bool {
 }
 
 // HeldBy returns the slots that sleep because another worker holds them.
-func (s *Schedule) HeldBy(holder string) (slots []*Slot) {
+func (s *Schedule) HeldBy(holder string) []*Slot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.heldBy(holder)
+}
+
+// WakeHeldBy makes the slots ready that sleep because another worker holds them, and
+// returns how many they are.
+func (s *Schedule) WakeHeldBy(holder string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	slots := s.heldBy(holder)
+	for _, x := range slots {
+		s.enqueue(x)
+	}
+	return len(slots)
+}
+
+func (s *Schedule) heldBy(holder string) (slots []*Slot) {
 	for _, t := range s.topics {
 		for _, x := range t.slots {
 			if x.assigned && x.state == Asleep && x.facts.Holder == holder {
@@ -142,20 +134,4 @@ func (s *Schedule) HeldBy(holder string) (slots []*Slot) {
 		}
 	}
 	return slots
-}
-
-// WakeHeldBy makes the slots ready that sleep because another worker holds them, and
-// returns how many they are.
-func (s *Schedule) WakeHeldBy(holder string) (n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, t := range s.topics {
-		for _, x := range t.slots {
-			if x.assigned && x.state == Asleep && x.facts.Holder == holder {
-				s.readyLocked(x)
-				n++
-			}
-		}
-	}
-	return n
 }

@@ -14,8 +14,8 @@ func TestSleepers(t *testing.T) {
 	for _, x := range s.takeAll() {
 		x.Rest(Facts{Fence: 1}, s.clock.Add(time.Duration(10-x.Index)*time.Hour))
 	}
-	if s.sleepers.all[0].Index != 7 || s.used != 0 || s.active != 0 {
-		t.Errorf("slot %d is first; %d places used", s.sleepers.all[0].Index, s.used)
+	if s.sleepers.all[0].Index != 7 || s.permits.used != 0 || s.active != 0 {
+		t.Errorf("slot %d is first; %d places used", s.sleepers.all[0].Index, s.permits.used)
 	}
 	topics[0].Wake(3, time.Minute)
 	topics[0].Wake(7, 20*time.Hour) // later than it will anyway
@@ -90,7 +90,7 @@ func TestAlarmHearsOfEarlierTimes(t *testing.T) {
 	s, topics := stage(16, 2)
 	heard := func() bool {
 		select {
-		case <-s.earlier:
+		case <-s.sleepers.alarm:
 			return true
 		default:
 			return false
@@ -115,7 +115,7 @@ func TestAlarm(t *testing.T) {
 	t.Parallel()
 	s := New(1, []*Topic{{Slots: 1, Most: 1, NewSlot: func(int) *Slot { return &Slot{} }}}, time.Now, nil)
 	me := &term{id: "me"}
-	s.Begin(me)
+	s.Terms.Begin(me)
 	s.topics[0].Assign(me, []int{0})
 	ended := make(chan struct{})
 	go func() {

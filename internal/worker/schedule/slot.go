@@ -1,7 +1,6 @@
 package schedule
 
 import (
-	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -12,7 +11,7 @@ type State uint8
 const (
 	Asleep  State = iota // nothing to do before `at`, if that is set, or a wake-up
 	Delayed              // its next turn, or a repetition of the last, is due at `at`
-	Waiting              // for a place: for a turn that may take something, or for the batch it has
+	Waiting              // for a permit: for a turn that may take something, or for the batch it has
 	Ready                // in the queue of the takers
 	Turning              // in the hands of a taker
 	Working              // its batch is being handled
@@ -31,21 +30,18 @@ type Slot struct {
 	term Term
 	id   string
 
-	// Guarded by the schedule's lock.
 	state    State
 	facts    Facts     // as they were when the slot was last given back
 	assigned bool      // this worker is to work at it
-	place    bool      // it has a place under the limit
-	borrowed int       // places its batch has beside that
-	since    time.Time // when it got the place
+	permit   permit    // to run handlers
 	paid     int       // messages it has paid for: see rate.go
 	took     int       // messages its last batch had
 	woken    bool      // a wake-up came while it was turning
 	unseen   bool      // it is new to this worker, and was not looked at yet
 	at       time.Time // when it wakes by itself; zero: never
 	gathers  bool      // it sleeps until `at` because more messages may come: see Topic.Gather
-	rank     int       // in the heap of sleepers
-	link               // in the queue of those that are ready, or wait for a place
+	rank     int       // among the sleepers
+	link               // in the queue of those that are ready, or wait for a permit
 	hung     bool      // its handler ignores its context
 }
 
@@ -55,7 +51,7 @@ type Slot struct {
 type Facts struct {
 	Fence       int64  // of the slot, as the last answer had it; 0: unknown, and there is nothing to leave
 	Open        bool   // the last turn has no definite answer: it must be repeated unchanged
-	Held        bool   // it has a batch: being handled, waiting for its place, or to be reported by the next turn
+	Held        bool   // it has a batch: being handled, waiting for its permit, or to be reported by the next turn
 	Few         bool   // its batch was all there was, as far as is known
 	Failures    int    // times in a row that the turn had no answer
 	Holder      string // of the slot, while it is busy with another worker
@@ -65,12 +61,10 @@ type Facts struct {
 	Taken       int    // messages of its batch; once it is handled, those that were begun
 }
 
-// Term is a time during which the worker has one id. Terms are compared: let it be a
-// pointer.
-type Term interface {
-	// ID returns the id for a slot's turns in this term. Replacement is how many slots stood
-	// in its place before.
-	ID(replacement int) string
+// needsPermit reports whether the slot's next turn may take something, which it needs a permit
+// for and does not have.
+func (x *Slot) needsPermit() bool {
+	return x.assigned && !x.permit.held && !x.facts.Open && !x.facts.Held
 }
 
 // Topic is the one of which it is a slot.
@@ -86,47 +80,32 @@ func (x *Slot) ID() string { return x.id }
 // Leaving reports whether the slot is to be left: what has not begun does not begin.
 func (x *Slot) Leaving() bool { return x.leaving.Load() }
 
-// serveLocked has the slot take its turns in a term.
-func (x *Slot) serveLocked(in Term) { x.term, x.id = in, in.ID(x.replacement) }
+// bind binds the slot to a term, and so to an id of the worker.
+func (x *Slot) bind(in Term) { x.term, x.id = in, in.ID(x.replacement) }
 
-// carriesLocked reports whether the slot has a batch, or may have one.
-func (x *Slot) carriesLocked() bool {
+// carries reports whether the slot has a batch, or may have one.
+func (x *Slot) carries() bool {
 	return x.state == Turning || x.state == Working || x.facts.Open || x.facts.Held
 }
 
 // Hand is a slot as a taker gets it.
 type Hand struct {
-	Slot   *Slot
-	Facts  Facts
-	Places int  // that its batch has
-	Most   int  // messages its turn may take, by the rate of the topic; 0: any number
-	Leave  bool // its turn is to leave the slot, and to take nothing
+	Slot    *Slot
+	Facts   Facts
+	Permits int  // that its batch has
+	Most    int  // messages its turn may take, by the rate of the topic; 0: any number
+	Leave   bool // its turn is to leave the slot, and to take nothing
 }
 
-// Status is what a slot does at the moment.
-type Status struct {
-	Slot     *Slot
-	State    State
-	Assigned bool // to this worker
-	SetAside bool // it finishes what it carries; another slot stands in its place
-	Hung     bool // its handler ignores its context
-	Unseen   bool // it is new to this worker, and was not looked at yet
-	Places   int
-	Until    time.Time // when it wakes by itself; zero: never
-}
-
-// Status returns what the slots of a topic do, first of those that were set aside.
-func (t *Topic) Status() []Status {
-	s := t.schedule
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := make([]Status, 0, len(t.replaced)+len(t.slots))
-	for _, x := range slices.Concat(t.replaced, t.slots) {
-		places := x.borrowed
-		if x.place {
-			places++
-		}
-		all = append(all, Status{x, x.state, x.assigned, t.slots[x.Index] != x, x.hung, x.unseen, places, x.at})
+// beside is how many permits its turn is to have beside the one of the slot, if its batch is to be
+// handled in parallel.
+func (h *Hand) beside() int {
+	switch n := h.Slot.topic.Together; {
+	case h.Leave:
+		return 0
+	case h.Most > 0:
+		return min(n(), h.Most) - 1
+	default:
+		return n() - 1
 	}
-	return all
 }

@@ -22,7 +22,7 @@ func TestPlacesAreShared(t *testing.T) {
 	taken := s.takeAll()
 	slow, fast := topics[0], topics[1]
 	// The first topic came first; half of the other's share is kept for it.
-	if len(taken) != 8 || slow.used != 6 || fast.used != 2 || s.used != 8 {
+	if len(taken) != 8 || slow.used != 6 || fast.used != 2 || s.permits.used != 8 {
 		t.Errorf("%d taken: %d and %d", len(taken), slow.used, fast.used)
 	}
 	// A place given back goes to the topic that uses fewest.
@@ -148,20 +148,20 @@ func TestBorrowedPlaces(t *testing.T) {
 	s, topics := stage(8, 1)
 	x := s.takeAll()[0]
 	for range 2 {
-		if got := x.Borrow(100); got != 7 || s.used != 8 {
+		if got := x.Borrow(100); got != 7 || s.permits.used != 8 {
 			t.Errorf("borrowed %d", got)
 		}
 	}
 	for range 8 {
 		x.ReturnOne() // the last one has nothing to give back
 	}
-	if got := x.Borrow(-1); got != 0 || s.used != 1 {
-		t.Errorf("borrowed %d of -1; %d used", got, s.used)
+	if got := x.Borrow(-1); got != 0 || s.permits.used != 1 {
+		t.Errorf("borrowed %d of -1; %d used", got, s.permits.used)
 	}
 	x.Borrow(5)
 	x.Rest(Facts{Fence: 1}, time.Time{})
-	if s.used != 0 || x.borrowed != 0 || topics[0].used != 0 {
-		t.Errorf("asleep with %d places", s.used)
+	if s.permits.used != 0 || x.permit.borrowed != 0 || topics[0].used != 0 {
+		t.Errorf("asleep with %d places", s.permits.used)
 	}
 }
 
@@ -172,23 +172,23 @@ func TestParallelBatchHasItsPlacesBeforeItsTurn(t *testing.T) {
 	s, topics := stage(8, 2)
 	topics[0].Together = func() int { return 5 }
 	first, second := s.takeOne(t), s.takeOne(t)
-	if first.Places != 5 || second.Places != 3 || s.used != 8 {
-		t.Errorf("they have %d and %d places", first.Places, second.Places)
+	if first.Permits != 5 || second.Permits != 3 || s.permits.used != 8 {
+		t.Errorf("they have %d and %d places", first.Permits, second.Permits)
 	}
 	open := took()
 	open.Open, open.Failures = true, 1
 	first.Slot.Repeat(open, s.clock)
-	if s.used != 4 || first.Slot.borrowed != 0 {
-		t.Errorf("a turn without an answer has %d places too many", first.Slot.borrowed)
+	if s.permits.used != 4 || first.Slot.permit.borrowed != 0 {
+		t.Errorf("a turn without an answer has %d places too many", first.Slot.permit.borrowed)
 	}
 	s.wakeDue()
-	if h := s.takeOne(t); h.Places != 1 { // it is the same turn, which has taken what it has taken
-		t.Errorf("the repeated turn has %d places", h.Places)
+	if h := s.takeOne(t); h.Permits != 1 { // it is the same turn, which has taken what it has taken
+		t.Errorf("the repeated turn has %d places", h.Permits)
 	}
 	s.Unassign(topics[0])
 	second.Slot.Again(took(), time.Time{})
-	if h := s.takeOne(t); !h.Leave || h.Places != 1 {
-		t.Errorf("the turn that leaves has %d places", h.Places)
+	if h := s.takeOne(t); !h.Leave || h.Permits != 1 {
+		t.Errorf("the turn that leaves has %d places", h.Permits)
 	}
 }
 
@@ -199,7 +199,7 @@ func TestTurnWithoutAnAnswerKeepsItsPlaceOnce(t *testing.T) {
 	s, topics := stage(1, 2)
 	x := s.takeOne(t).Slot
 	x.Repeat(Facts{Open: true, Failures: 1}, s.clock.Add(time.Second))
-	if !x.place || s.ready.length != 0 {
+	if !x.permit.held || s.ready.length != 0 {
 		t.Error("it has lost its place at once")
 	}
 	s.clock = s.clock.Add(time.Second)
@@ -208,7 +208,7 @@ func TestTurnWithoutAnAnswerKeepsItsPlaceOnce(t *testing.T) {
 		t.Errorf("slot %d, open %v", h.Slot.Index, h.Facts.Open)
 	}
 	x.Repeat(Facts{Open: true, Failures: 2}, s.clock.Add(time.Second))
-	if x.place || s.takeOne(t).Slot != topics[0].slots[1] {
+	if x.permit.held || s.takeOne(t).Slot != topics[0].slots[1] {
 		t.Error("it keeps its place from the others")
 	}
 	// It is repeated without a place, and takes part in no queue for one.
@@ -227,15 +227,15 @@ func TestHungHandlerHasNoPlace(t *testing.T) {
 		topics[0].Together = func() int { return 3 }
 		x := s.takeOne(t).Slot
 		x.Work(took())
-		if s.used != 3 {
-			t.Fatalf("%d places are used", s.used)
+		if s.permits.used != 3 {
+			t.Fatalf("%d places are used", s.permits.used)
 		}
 		if replace {
 			x.ReplaceHung()
 		} else {
 			x.MarkHung()
 		}
-		if x.place || x.borrowed != 0 {
+		if x.permit.held || x.permit.borrowed != 0 {
 			t.Error("it keeps its places")
 		}
 		if h := s.takeOne(t); h.Slot != topics[0].slots[1] || h.Leave {
@@ -279,11 +279,11 @@ func TestBatchWaitsForItsPlace(t *testing.T) {
 		if _, now := lost.Work(took()); now {
 			t.Error("it is handled beyond the limit")
 		}
-		lost.AwaitPlace()
+		lost.AwaitPermit()
 	}
 	noAnswer()
-	if len(p.running) != 2 || p.used != 2 {
-		t.Fatalf("%d handlers, %d places", len(p.running), p.used)
+	if len(p.running) != 2 || p.permits.used != 2 {
+		t.Fatalf("%d handlers, %d places", len(p.running), p.permits.used)
 	}
 	told()
 	if len(p.running) != 2 || lost.state != Waiting || p.topics[0].waiting.first != lost {
@@ -296,7 +296,7 @@ func TestBatchWaitsForItsPlace(t *testing.T) {
 		break
 	}
 	p.turn()
-	if p.running[lost].IsZero() || given[lost] != p.clock || !lost.place || p.most > 2 {
+	if p.running[lost].IsZero() || given[lost] != p.clock || !lost.permit.held || p.most > 2 {
 		t.Errorf("the batch is not the next; %d handlers", p.most)
 	}
 
@@ -304,7 +304,7 @@ func TestBatchWaitsForItsPlace(t *testing.T) {
 	noAnswer()
 	told()
 	p.Unassign(p.topics[0])
-	if p.running[lost].IsZero() || !given[lost].IsZero() || lost.place {
+	if p.running[lost].IsZero() || !given[lost].IsZero() || lost.permit.held {
 		t.Error("the batch still waits, or would be handled")
 	}
 }
@@ -324,9 +324,9 @@ func TestBatchOfASlotToBeLeftIsGivenBack(t *testing.T) {
 	if _, now := x.Work(took()); now {
 		t.Error("it is handled")
 	}
-	x.AwaitPlace()
-	if len(given) != 1 || !given[0].IsZero() || s.used != 0 {
-		t.Errorf("it is started with places since %v; %d are used", given, s.used)
+	x.AwaitPermit()
+	if len(given) != 1 || !given[0].IsZero() || s.permits.used != 0 {
+		t.Errorf("it is started with places since %v; %d are used", given, s.permits.used)
 	}
 }
 
@@ -337,7 +337,7 @@ func TestSuspended(t *testing.T) {
 	s, topics := stage(2, 4)
 	works := s.takeOne(t).Slot
 	works.Work(took())
-	s.Suspend(true)
+	s.Terms.Suspend(true)
 	for h := s.takeOne(t); ; h = s.takeOne(t) { // the other place was given before
 		if !h.Leave {
 			t.Error("a turn takes")
@@ -352,10 +352,10 @@ func TestSuspended(t *testing.T) {
 		t.Error("what is at work does not report, or takes")
 	}
 	works.Left(Facts{Fence: 1})
-	if s.ready.length != 0 || topics[0].waiting.length != 4 || s.used != 0 {
-		t.Errorf("%d are ready, %d wait, %d places are used", s.ready.length, topics[0].waiting.length, s.used)
+	if s.ready.length != 0 || topics[0].waiting.length != 4 || s.permits.used != 0 {
+		t.Errorf("%d are ready, %d wait, %d places are used", s.ready.length, topics[0].waiting.length, s.permits.used)
 	}
-	s.Suspend(false)
+	s.Terms.Suspend(false)
 	if taken := s.takeAll(); len(taken) != 2 {
 		t.Errorf("%d go on", len(taken))
 	}

@@ -110,10 +110,10 @@ func TestOpenTurnKeepsItsPlaceUntilItIsAnswered(t *testing.T) {
 	x.Repeat(Facts{Open: true, Failures: 1}, s.clock)
 	s.allow(topics[0], ByFlow, 0)
 	s.wakeDue()
-	if h := s.takeOne(t); h.Slot != x || !x.place {
+	if h := s.takeOne(t); h.Slot != x || !x.permit.held {
 		t.Error("it has lost its place")
 	}
-	if _, now := x.Work(took()); !now || !x.GiveUp() || x.place {
+	if _, now := x.Work(took()); !now || !x.GiveUp() || x.permit.held {
 		t.Error("its batch is handled, or waits")
 	}
 	s.check(t)
@@ -201,10 +201,10 @@ func TestWaitingBatchIsGivenBackWhenNoneIsAllowed(t *testing.T) {
 	if _, now := first.Work(took()); now {
 		t.Fatal("there are two places")
 	}
-	first.AwaitPlace()
+	first.AwaitPermit()
 	s.check(t)
 	s.allow(topics[0], ByBreaker, 0)
-	if len(given) != 1 || given[0] != first || first.place {
+	if len(given) != 1 || given[0] != first || first.permit.held {
 		t.Errorf("%d are given back", len(given))
 	}
 	s.check(t)
@@ -216,7 +216,7 @@ func TestWaitingBatchIsGivenBackWhenNoneIsAllowed(t *testing.T) {
 	lose(first)
 	s.takeOne(t)
 	first.Work(took())
-	first.AwaitPlace()
+	first.AwaitPermit()
 	if len(given) != 2 {
 		t.Errorf("%d are given back", len(given))
 	}
@@ -232,7 +232,7 @@ func TestParallelBatchGivesUpItsBorrowedPlaces(t *testing.T) {
 	x.Work(took())
 	s.allow(topics[0], ByFlow, 2)
 	for range 2 {
-		if !x.GiveUp() || !x.place {
+		if !x.GiveUp() || !x.permit.held {
 			t.Error("it keeps what it borrowed, or gives its own place up first")
 		}
 		x.ReturnOne()
@@ -242,7 +242,7 @@ func TestParallelBatchGivesUpItsBorrowedPlaces(t *testing.T) {
 	}
 	s.allow(topics[0], ByFlow, 0)
 	x.ReturnOne()
-	if !x.GiveUp() || x.place || topics[0].used != 0 {
+	if !x.GiveUp() || x.permit.held || topics[0].used != 0 {
 		t.Errorf("it has %d places", topics[0].used)
 	}
 	s.check(t)
@@ -260,7 +260,7 @@ func TestDemand(t *testing.T) {
 	s.Unassign(x)
 	x.Assign(s.term, []int{0, 1})
 	s.turn()
-	if d := x.Demand(); d.Places != 2 || d.Waiting || !d.Full {
+	if d := x.Demand(); d.Permits != 2 || d.Waiting || !d.Full {
 		t.Errorf("of a topic with two slots, both of which have a place: %+v", d)
 	}
 	s.allow(x, ByFlow, 1)

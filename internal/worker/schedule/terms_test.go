@@ -14,20 +14,20 @@ func TestHandling(t *testing.T) {
 	t.Parallel()
 	s := playOf(2, 3, 2)
 	s.term = &term{id: "first", session: true}
-	s.Begin(s.term)
+	s.Terms.Begin(s.term)
 	s.assignAll()
 	slots := slices.Clone(s.topics[0].slots)
 	s.Next(8, nil) // slots 0 and 1
-	if s.Handling(s.term) {
+	if s.Terms.Handling(s.term) {
 		t.Error("nothing is handled yet")
 	}
 	for i, x := range slots[:2] {
 		x.Work(took())
 		for _, ended := range []bool{false, true} {
 			if ended {
-				s.EndTerm()
+				s.Terms.End()
 			}
-			if !s.Handling(s.term) || s.Handling(&term{id: "first"}) {
+			if !s.Terms.Handling(s.term) || s.Terms.Handling(&term{id: "first"}) {
 				t.Errorf("slot %d is being handled, and the schedule does not say so; the term has ended: %t", x.Index, ended)
 			}
 		}
@@ -36,7 +36,7 @@ func TestHandling(t *testing.T) {
 		} else {
 			x.MarkHung()
 		}
-		if s.Handling(s.term) {
+		if s.Terms.Handling(s.term) {
 			t.Errorf("slot %d is not waited for", x.Index)
 		}
 	}
@@ -48,7 +48,7 @@ func TestEndOfATerm(t *testing.T) {
 	t.Parallel()
 	s := playOf(5, 9, 5)
 	s.term = &term{id: "first", session: true}
-	s.Begin(s.term)
+	s.Terms.Begin(s.term)
 	s.assignAll()
 	one := s.topics[0]
 	slots := slices.Clone(one.slots)
@@ -61,7 +61,7 @@ func TestEndOfATerm(t *testing.T) {
 	if len(hands) != 5 || slots[4].state != Turning || slots[5].state != Ready || slots[7].state != Waiting {
 		t.Fatalf("%d turn; the slots are %d, %d, %d", len(hands), slots[4].state, slots[5].state, slots[7].state)
 	}
-	s.EndTerm()
+	s.Terms.End()
 	if want := []*Slot{slots[0], slots[1], slots[3], slots[4]}; !slices.Equal(one.replaced, want) {
 		t.Errorf("%d slots are set aside", len(one.replaced))
 	}
@@ -71,8 +71,8 @@ func TestEndOfATerm(t *testing.T) {
 		}
 	}
 	s.check(t)
-	if s.used != 3 || one.waiting.length != 0 || len(s.Assigned(one)) != 0 || s.sleepers.all[0] != slots[1] || len(s.sleepers.all) != 1 {
-		t.Errorf("%d places are used, %d slots wait, %d are assigned", s.used, one.waiting.length, len(s.Assigned(one)))
+	if s.permits.used != 3 || one.waiting.length != 0 || len(s.Assigned(one)) != 0 || s.sleepers.all[0] != slots[1] || len(s.sleepers.all) != 1 {
+		t.Errorf("%d places are used, %d slots wait, %d are assigned", s.permits.used, one.waiting.length, len(s.Assigned(one)))
 	}
 	if gained, lost := one.Assign(s.term, upTo(9)); gained+lost != 0 {
 		t.Error("a slot is assigned between two terms")
@@ -80,7 +80,7 @@ func TestEndOfATerm(t *testing.T) {
 	for i := range slots {
 		one.Wake(i, 0)
 	}
-	if s.ready.length != 1 || !s.Carrying(s.term) {
+	if s.ready.length != 1 || !s.Terms.Carrying(s.term) {
 		t.Errorf("%d are ready between two terms", s.ready.length)
 	}
 	if h := s.takeOne(t); h.Slot != slots[3] || !h.Leave {
@@ -89,7 +89,7 @@ func TestEndOfATerm(t *testing.T) {
 	slots[3].Left(Facts{})
 
 	next := &term{id: "next", session: true}
-	s.Begin(next)
+	s.Terms.Begin(next)
 	one.Assign(next, upTo(9))
 	for i, x := range one.slots {
 		one.Wake(i, 0)
@@ -104,7 +104,7 @@ func TestEndOfATerm(t *testing.T) {
 	s.clock = s.clock.Add(time.Minute)
 	s.wakeDue()
 	works := 0
-	for s.Carrying(s.term) {
+	for s.Terms.Carrying(s.term) {
 		for _, h := range s.Next(8, nil) {
 			if old := h.Slot.id == "first"; old != h.Leave {
 				t.Errorf("slot %d under %s leaves: %v", h.Slot.Index, h.Slot.id, h.Leave)
@@ -130,7 +130,7 @@ func TestReplacedWhileItTurns(t *testing.T) {
 	h := s.takeOne(t)
 	var taker sync.WaitGroup
 	taker.Go(func() { h.Facts.Server = "b" })
-	s.EndTerm()
+	s.Terms.End()
 	taker.Wait()
 }
 
@@ -140,12 +140,12 @@ func TestFirstTurnAtTheEndOfATerm(t *testing.T) {
 	t.Parallel()
 	s, topics := stage(2, 1)
 	x := s.takeOne(t).Slot
-	s.EndTerm()
-	if !s.Carrying(s.term) {
+	s.Terms.End()
+	if !s.Terms.Carrying(s.term) {
 		t.Error("a turn that may have taken a batch is not waited for")
 	}
 	x.Rest(Facts{}, time.Time{})
-	if s.Carrying(s.term) || len(topics[0].replaced) > 0 || s.ready.length > 0 {
+	if s.Terms.Carrying(s.term) || len(topics[0].replaced) > 0 || s.ready.length > 0 {
 		t.Error("a slot that carries nothing is waited for")
 	}
 }
@@ -164,8 +164,8 @@ func TestEndOfATermForABatchThatWaits(t *testing.T) {
 	if _, now := x.Work(took()); now {
 		t.Fatal("it has a place")
 	}
-	x.AwaitPlace()
-	s.EndTerm()
+	x.AwaitPermit()
+	s.Terms.End()
 	if len(given) != 1 || !given[0].IsZero() || x.state != Working || topics[0].waiting.length != 0 {
 		t.Errorf("given places since %v; %d wait", given, topics[0].waiting.length)
 	}
@@ -188,13 +188,13 @@ func TestNoBatchGetsAPlaceAtTheEndOfATerm(t *testing.T) {
 	h := s.takeOne(t)
 	topics[0].Wake(1, 0) // has the place, and is ready
 	h.Slot.Work(took())
-	h.Slot.AwaitPlace()
-	if first.state != Waiting || second.state != Ready || !second.place {
+	h.Slot.AwaitPermit()
+	if first.state != Waiting || second.state != Ready || !second.permit.held {
 		t.Fatalf("the slots are %d and %d", first.state, second.state)
 	}
 	topics[0].slots[0], topics[0].slots[1] = second, first // the one with the place is ended first
 	first.Index, second.Index = 1, 0
-	s.EndTerm()
+	s.Terms.End()
 	if len(given) != 1 || !given[0].IsZero() {
 		t.Errorf("a batch begins with the place of a term that is over: %v", given)
 	}
@@ -265,8 +265,8 @@ func TestGivenUpForOneBatch(t *testing.T) {
 	}
 	x.Left(Facts{})
 	turnsAndWorks()
-	s.EndTerm()
-	if !s.Carrying(s.term) {
+	s.Terms.End()
+	if !s.Terms.Carrying(s.term) {
 		t.Error("nobody waits for a handler that may run")
 	}
 }
@@ -277,13 +277,13 @@ func TestHungSlotIsNotWaitedFor(t *testing.T) {
 	s, _ := stage(4, 2)
 	taken := s.takeAll()
 	taken[0].MarkHung()
-	s.EndTerm()
-	if !s.Carrying(s.term) || s.Carrying(&term{id: "me"}) {
+	s.Terms.End()
+	if !s.Terms.Carrying(s.term) || s.Terms.Carrying(&term{id: "me"}) {
 		t.Error("the other one is not waited for, or by another term")
 	}
 	taken[1].Again(took(), time.Time{})
 	s.takeOne(t).Slot.Left(Facts{})
-	if s.Carrying(s.term) {
+	if s.Terms.Carrying(s.term) {
 		t.Error("a handler that ignores its context is waited for")
 	}
 }
@@ -323,7 +323,7 @@ func TestAsked(t *testing.T) {
 	if got := turns(); got != nil {
 		t.Errorf("turns %v at what hangs", got)
 	}
-	s.dropReplacedLocked(hung) // it has returned
+	hung.topic.forget(hung) // it has returned
 	for range 2 {
 		one.Asked(0, "me")
 		one.Asked(0, "me+1")
@@ -332,7 +332,7 @@ func TestAsked(t *testing.T) {
 		t.Errorf("turns %v", got)
 	}
 	one.slots[2].Left(Facts{Fence: 1})
-	s.EndTerm()
+	s.Terms.End()
 	one.Asked(1, "me") // carries its batch
 	one.Asked(2, "me") // carries nothing, and is about to get another id
 	if got := turns(); got != nil {
@@ -346,14 +346,14 @@ func TestAskedByTheIDBefore(t *testing.T) {
 	t.Parallel()
 	s := playOf(16, 3, 16)
 	s.term = &term{id: "me", session: true}
-	s.Begin(s.term)
+	s.Terms.Begin(s.term)
 	s.assignAll()
 	one := s.topics[0]
 	s.takeAll() // all slots have a batch
 	hung := one.slots[0]
-	s.EndTerm()
-	s.Begin(&term{id: "next", session: true})
-	s.dropReplacedLocked(hung) // it has returned; the two others have not
+	s.Terms.End()
+	s.Terms.Begin(&term{id: "next", session: true})
+	hung.topic.forget(hung) // it has returned; the two others have not
 	one.Asked(1, "me")
 	if s.ready.length > 0 {
 		t.Error("a turn at what hangs")
