@@ -28,14 +28,14 @@ type crew struct {
 	life      *lifetime.Lifetime
 	away      *away.Watch
 	topics    []*topic
-	announcer *wakeups.Announcer
+	announcer *wakeups.Publisher
 	fleet     *fleet.Fleet
 	schedule  *schedule.Schedule
 	scheduled []*schedule.Topic // as topics
 	turns     *turns
 	worker    *worker.Worker
 	lookout   *lookout.Lookout
-	ears      *wakeups.Ears
+	ears      *wakeups.Subscriber
 	policies  *policies.Policies
 	planner   *planner.Planner
 	deaths    *deaths.Reporter     // nil: no topic has a listener to the dead
@@ -54,14 +54,14 @@ func newCrew(c *Consumer) *crew {
 		w.life.Go(look)
 		return true
 	}}
-	w.announcer = &wakeups.Announcer{Life: w.life, Redis: c.rdb, Log: c.log}
+	w.announcer = &wakeups.Publisher{Life: w.life, Redis: c.rdb, Log: c.log}
 	shared := make([]*fleet.Topic, len(c.topics))
 	for i, t := range c.topics {
 		shared[i], t.MaxLate = &t.Topic, t.opts.MaxLate
 	}
 	w.fleet = c.shares(fleet.Config{
 		ID: c.id, Namespace: c.cfg.Namespace, Sharing: c.cfg.Slots, Lease: c.cfg.Lease, Recheck: c.recheck,
-		Redis: c.rdb, Scripts: c.scripts, Life: w.life, Announcer: w.announcer, Topics: shared, Away: w.away,
+		Redis: c.rdb, Scripts: c.scripts, Life: w.life, Publisher: w.announcer, Topics: shared, Away: w.away,
 		Log: c.log, Logger: c.cfg.Logger,
 		Gained:     w.gained,
 		HolderDied: func(slots []*schedule.Slot) { w.turns.takeovers.await(topicsOf(slots)) },
@@ -120,7 +120,7 @@ func (w *crew) build(c *Consumer) {
 		Life: w.life, Redis: c.rdb, Scripts: c.scripts, Topics: names, Period: fleet.Recheck, Log: c.log, Away: w.away,
 		Changed: func(topic int, p protocol.Policy) { w.limit(w.topics[topic], p) },
 	})
-	w.ears = &wakeups.Ears{Life: w.life, Redis: c.rdb, Topics: heard, Hearer: hearer{w}, Silence: c.silence, Log: c.log, Away: w.away}
+	w.ears = &wakeups.Subscriber{Life: w.life, Redis: c.rdb, Topics: heard, Handler: hearer{w}, Silence: c.silence, Log: c.log, Away: w.away}
 }
 
 // newGate makes the gate of a topic. Where a test moves the clock of Redis no breaker would ever

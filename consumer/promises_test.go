@@ -50,7 +50,7 @@ func TestPromises(t *testing.T) {
 
 // leased is a term with a lease.
 type leased struct {
-	fleet.Hold
+	fleet.Claim
 	lease time.Duration
 }
 
@@ -58,7 +58,7 @@ func (l leased) Lease() time.Duration { return l.lease }
 
 // touchedAfter is when the lease of a batch is renewed.
 func touchedAfter(lease time.Duration) time.Duration {
-	m := watchdog{batches: &batches{}, watched: &watched{term: &fleet.Term{Hold: leased{lease: lease}}}}
+	m := watchdog{batches: &batches{}, watched: &watched{term: &fleet.Term{Claim: leased{lease: lease}}}}
 	m.renewed(epoch)
 	return m.touchAt.Sub(epoch)
 }

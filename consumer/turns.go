@@ -28,7 +28,7 @@ type turns struct {
 	pace      *pace
 	batches   *batches
 	takeovers *takeovers
-	announcer *wakeups.Announcer
+	announcer *wakeups.Publisher
 	deaths    *deaths.Reporter // nil: no topic has a listener to the dead
 	sweeper   *sweeper.Sweeper // nil: no topic has notes
 	news      *news            // nil: nothing observes

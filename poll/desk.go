@@ -38,7 +38,7 @@ type desk struct {
 	schedule  *schedule.Schedule
 	scheduled *schedule.Topic
 	lookout   *lookout.Lookout
-	ears      *wakeups.Ears
+	ears      *wakeups.Subscriber
 	policies  *policies.Policies
 	planner   *planner.Planner
 	sweeper   *sweeper.Sweeper // nil: the topic has no notes
@@ -91,8 +91,8 @@ func (d *desk) build() {
 		Life: d.life, Redis: cfg.Redis, Scripts: d.scripts, Topics: []string{d.qualified}, Period: refresh, Log: d.log, Away: d.away,
 		Changed: func(_ int, p protocol.Policy) { d.setLimit(p) },
 	})
-	d.ears = &wakeups.Ears{
-		Life: d.life, Redis: cfg.Redis, Topics: []wakeups.Topic{{Name: d.qualified, Slots: d.topic.Slots}}, Hearer: hearer{d},
+	d.ears = &wakeups.Subscriber{
+		Life: d.life, Redis: cfg.Redis, Topics: []wakeups.Topic{{Name: d.qualified, Slots: d.topic.Slots}}, Handler: hearer{d},
 		Silence: wakeups.SilenceOf(cfg.Redis), Log: d.log, Away: d.away,
 	}
 }

@@ -32,7 +32,7 @@ type Poller struct {
 	id        string             // in the lists of those who take
 	idleAfter time.Duration
 	away      *away.Watch
-	announcer *wakeups.Announcer
+	announcer *wakeups.Publisher
 
 	mu     sync.Mutex
 	desks  map[string]*desk // by the name of their topic
@@ -56,7 +56,7 @@ func New(cfg Config) (*Poller, error) {
 		life: lifetime.New(), id: protocol.TakerID(cfg.Worker, newBits()), idleAfter: idleDesk, desks: map[string]*desk{},
 	}
 	p.away = p.watch(p.life)
-	p.announcer = &wakeups.Announcer{Life: p.life, Redis: cfg.Redis, Log: p.log}
+	p.announcer = &wakeups.Publisher{Life: p.life, Redis: cfg.Redis, Log: p.log}
 	return p, nil
 }
 

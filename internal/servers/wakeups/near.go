@@ -27,15 +27,15 @@ const layoutEvery = 5 * time.Second
 // unsubscribed is what a server says of a channel whose hash slot moves to another one.
 const unsubscribed = "sunsubscribe"
 
-// hearMasters keeps a subscription at each master until the worker stops listening.
-func (e *Ears) hearMasters() {
-	listening := e.Life.Listening
+// followMasters keeps a subscription at each master until the worker stops listening.
+func (s *Subscriber) followMasters() {
+	listening := s.Life.Listening
 	var running sync.WaitGroup
 	defer running.Wait()
-	subs, known, lost := map[string]*ear{}, map[string]bool{}, make(chan string)
+	subs, known, lost := map[string]*pubsub{}, map[string]bool{}, make(chan string)
 	for {
 		begun := time.Now()
-		masters := e.masters(listening)
+		masters := s.masters(listening)
 		took := time.Since(begun)
 		for addr, sub := range subs {
 			if _, still := masters[addr]; !still {
@@ -45,18 +45,18 @@ func (e *Ears) hearMasters() {
 		for addr, m := range masters {
 			sub := subs[addr]
 			if sub == nil {
-				sub = &ear{PubSub: m.Subscribe(listening)}
+				sub = &pubsub{PubSub: m.Subscribe(listening)}
 				first := !known[addr]
 				subs[addr], known[addr] = sub, true
 				running.Go(func() {
-					e.hearMaster(sub, addr, first)
+					s.receiveFrom(sub, addr, first)
 					select {
 					case lost <- addr:
 					case <-listening.Done():
 					}
 				})
 			}
-			running.Go(func() { e.subscribeNear(sub, m) })
+			running.Go(func() { s.subscribeNear(sub, m) })
 		}
 		select {
 		case <-listening.Done():
@@ -64,39 +64,39 @@ func (e *Ears) hearMasters() {
 		case addr := <-lost:
 			delete(subs, addr)
 		case <-time.After(max(layoutEvery, 100*took)): // with very many topics it takes at most a hundredth of a processor
-			cluster.Reload(listening, e.Redis) // in the background: the next look has it
+			cluster.Reload(listening, s.Redis) // in the background: the next look has it
 		}
 	}
 }
 
 // subscribeNear subscribes to the channels of a master that are new. One that hangs would hold up others.
-func (e *Ears) subscribeNear(sub *ear, m master) {
+func (s *Subscriber) subscribeNear(sub *pubsub, m master) {
 	for channel, topic := range m.near {
 		if _, listens := sub.topics.LoadOrStore(channel, topic); listens {
 			continue
 		}
-		if err := sub.SSubscribe(e.Life.Listening, channel); err != nil { // its receiver may learn nothing of that
+		if err := sub.SSubscribe(s.Life.Listening, channel); err != nil { // its receiver may learn nothing of that
 			sub.topics.Delete(channel)
 		}
 	}
 }
 
-// hearMaster passes on what is heard at one master until its subscription is lost, and a moment more.
-func (e *Ears) hearMaster(sub *ear, addr string, first bool) {
-	stood, err := e.receive(sub, e.Hearer.Overslept)
-	if e.Life.Listening.Err() != nil {
+// receiveFrom passes on what one master publishes until its subscription is lost, and a moment more.
+func (s *Subscriber) receiveFrom(sub *pubsub, addr string, first bool) {
+	stood, err := s.receive(sub, s.Handler.Overslept)
+	if s.Life.Listening.Err() != nil {
 		return
 	}
-	cluster.NoteError(e.Life.Listening, e.Redis, err)
+	cluster.NoteError(s.Life.Listening, s.Redis, err)
 	if stood || first {
-		e.Log.Info("subscription to wake-ups is lost, and made anew", zap.String("server", addr), zap.Error(err))
+		s.Log.Info("subscription to wake-ups is lost, and made anew", zap.String("server", addr), zap.Error(err))
 	}
 	pause := lastTry // it may go on like that, and each time all slots are looked at
 	// A client that has made a new connection names all channels in one command, which is refused, too.
 	if cluster.Refused(err) && !cluster.Passes(err) && !redis.HasErrorPrefix(err, "CROSSSLOT") {
 		pause = refusedFor // by an old server, or one that grants no right to it
 	}
-	wait.Sleep(e.Life.Listening, pause)
+	wait.Sleep(s.Life.Listening, pause)
 }
 
 // refusedFor is how long a server that knows no such subscription, or refuses it, is left alone.

@@ -22,7 +22,7 @@ var ctx = context.Background()
 
 // listener notes what it hears, and how often it overslept.
 type listener struct {
-	Hearer
+	Handler
 	mu        sync.Mutex
 	woken     map[spot]int // a topic's slot, how often
 	overslept map[int]int
@@ -59,11 +59,11 @@ func (l *listener) looks(topic int) int {
 var topics = []Topic{{Name: "wide", Slots: 16}, {Name: "wider", Slots: 32}}
 
 // listening is a worker that only listens.
-func listening(t *testing.T, rdb redis.UniversalClient) (*Ears, *listener) {
+func listening(t *testing.T, rdb redis.UniversalClient) (*Subscriber, *listener) {
 	t.Helper()
 	l := &listener{woken: map[spot]int{}, overslept: map[int]int{}}
 	s := lifetime.New()
-	e := &Ears{Life: s, Redis: rdb, Topics: topics, Hearer: l, Silence: silence, Log: zap.NewNop(), Away: &away.Watch{
+	e := &Subscriber{Life: s, Redis: rdb, Topics: topics, Handler: l, Silence: silence, Log: zap.NewNop(), Away: &away.Watch{
 		Log: away.In(zap.NewNop()), Redis: rdb, Ctx: s.Background, Go: func(look func()) bool { s.Go(look); return true },
 	}}
 	sub, err := e.Subscribe(ctx)
@@ -79,7 +79,7 @@ func listening(t *testing.T, rdb redis.UniversalClient) (*Ears, *listener) {
 
 // announce publishes at each master what a producer would, until so many hear each of it, and returns for
 // which slots.
-func announce(t *testing.T, e *Ears, listeners int64) (all []spot) {
+func announce(t *testing.T, e *Subscriber, listeners int64) (all []spot) {
 	t.Helper()
 	await.True(t, "all listen", func() bool {
 		all = nil
@@ -173,9 +173,9 @@ func TestLostSubscriptionTakesNothing(t *testing.T) {
 	t.Parallel()
 	e, l := listening(t, servertest.SharedRedis(t).Client(t))
 	for _, m := range e.masters(ctx) {
-		lost, stands := &ear{PubSub: m.Subscribe(ctx)}, &ear{PubSub: m.Subscribe(ctx)}
+		lost, stands := &pubsub{PubSub: m.Subscribe(ctx)}, &pubsub{PubSub: m.Subscribe(ctx)}
 		must.Do(t, lost.Close())
-		e.Life.Go(func() { e.hearMaster(stands, m.addr, false) })
+		e.Life.Go(func() { e.receiveFrom(stands, m.addr, false) })
 		e.subscribeNear(stands, m)
 		e.subscribeNear(lost, m)
 		await.True(t, "what is published is heard", func() bool {

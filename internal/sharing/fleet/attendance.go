@@ -6,17 +6,17 @@ import (
 	"github.com/slotmq/go-rmq/internal/upkeep/periodic"
 )
 
-// attendance goes through the topics now and then: it has the definition compared, and calls
-// way.attend. Of a topic that is refused, only the definition is compared.
+// attendance goes through the topics now and then: it compares the definition, and calls
+// sharing.attend. If a topic is refused, it only compares the definition.
 type attendance struct {
 	*parts
-	way         way
+	sharing     sharing
 	definitions *definitions
 	plan        *periodic.Timetable[*Topic]
 }
 
 // newAttendance makes the plan. The worker has joined the others.
-func newAttendance(p *parts, w way, d *definitions) *attendance {
+func newAttendance(p *parts, w sharing, d *definitions) *attendance {
 	plan := periodic.NewTimetable(p.Topics, periodic.Gap(p.Lease/3), func(t *Topic) time.Duration { return w.next(t, time.Now()) })
 	for _, t := range p.Topics {
 		if t.newcomer.Load() {
@@ -24,7 +24,7 @@ func newAttendance(p *parts, w way, d *definitions) *attendance {
 		}
 	}
 	d.mended = plan.Hurry
-	return &attendance{parts: p, way: w, definitions: d, plan: plan}
+	return &attendance{parts: p, sharing: w, definitions: d, plan: plan}
 }
 
 // run attends to the topics until the worker closes.
@@ -34,7 +34,7 @@ func (a *attendance) run() {
 			refused := t.refused.Load()
 			a.definitions.renew(t)
 			if !refused {
-				a.way.attend(t)
+				a.sharing.attend(t)
 			}
 		}
 	}

@@ -30,7 +30,7 @@ type byRedis struct {
 	coming    *periodic.Lines[*Topic] // lists to come into: a newcomer may have to ask a server that hangs what is in flight
 }
 
-func newByRedis(p *parts) way {
+func newByRedis(p *parts) sharing {
 	f := &byRedis{parts: p, newcomers: &newcomers{p}}
 	f.entering = periodic.NewLines(topicsAtOnce, f.Life.Attend, f.refresh)
 	f.coming = periodic.NewLines(topicsAtOnce, f.Life.Attend, func(server string, topics []*Topic) {
@@ -40,13 +40,13 @@ func newByRedis(p *parts) way {
 	return f
 }
 
-func (f *byRedis) sharing() definition.Sharing {
+func (f *byRedis) defined() definition.Sharing {
 	return definition.Sharing{Way: definition.SharingRedis}
 }
 
 func (f *byRedis) join(ctx context.Context) error {
 	t := f.terms.open(f.Log)
-	t.id, t.Hold = f.ID, &leases{id: f.ID, length: f.Lease, schedule: f.schedule}
+	t.id, t.Claim = f.ID, &leases{id: f.ID, length: f.Lease, schedule: f.schedule}
 	f.terms.begin(t)
 	return periodic.Each(ctx, byServer(ctx, f.Redis, f.Topics, protocol.WorkersKey), f.enter)
 }
@@ -160,7 +160,7 @@ func (f *byRedis) announceMembers(topics []*Topic) {
 	for i, t := range topics {
 		names[i] = t.Qualified
 	}
-	f.Announcer.MembersChanged(names)
+	f.Publisher.MembersChanged(names)
 }
 
 func (f *byRedis) undo(ctx context.Context) { f.leave(ctx) }

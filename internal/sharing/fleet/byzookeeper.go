@@ -24,7 +24,7 @@ type byZooKeeper struct {
 	answers  *answers // set by join
 }
 
-func newByZooKeeper(p *parts) way { return &byZooKeeper{parts: p} }
+func newByZooKeeper(p *parts) sharing { return &byZooKeeper{parts: p} }
 
 // Between tries to get a session the waiting doubles between these.
 const (
@@ -39,8 +39,8 @@ const (
 	trustEvery = 20 * time.Millisecond
 )
 
-// sharing names the tree that the worker is in, once it is in one.
-func (f *byZooKeeper) sharing() definition.Sharing {
+// defined names the tree that the worker is in, once it is in one.
+func (f *byZooKeeper) defined() definition.Sharing {
 	by := definition.Sharing{Way: definition.SharingZooKeeper}
 	if s := f.present(); s != nil {
 		by.Tree = s.member.Tree()
@@ -51,7 +51,7 @@ func (f *byZooKeeper) sharing() definition.Sharing {
 // present is the session of the present term, or the last; nil before the first.
 func (f *byZooKeeper) present() *session {
 	if t := f.terms.present.Load(); t != nil {
-		return t.Hold.(*session)
+		return t.Claim.(*session)
 	}
 	return nil
 }
@@ -106,7 +106,7 @@ func (f *byZooKeeper) enter(ctx context.Context) error {
 		return err
 	}
 	f.answers.timeout.Store(int64(s.member.Timeout()))
-	t.id, t.Hold = s.member.ID(), s
+	t.id, t.Claim = s.member.ID(), s
 	t.Log = f.Logger.With(zap.String("member", t.id))
 	f.terms.begin(t)
 	return nil
@@ -176,7 +176,7 @@ func (f *byZooKeeper) watch(s *session) (why error, lost bool) {
 			}
 			ending = nil // Close names the handler that hangs
 		case <-trust.C:
-			trust.Reset(s.heed(time.Now()))
+			trust.Reset(s.checkTrust(time.Now()))
 		case <-show.C:
 			for _, t := range f.schedule.Moves.Topics() { // all of them at first
 				s.member.Show(t.Name, t.Holding())
@@ -189,7 +189,7 @@ func (f *byZooKeeper) watch(s *session) (why error, lost bool) {
 
 // enterAgain tries to get a session until it has one, or the worker closes.
 func (f *byZooKeeper) enterAgain() bool {
-	pause, said := firstEntry, false // said: a conflict, which waits for a person
+	pause, logged := firstEntry, false // logged: a conflict, which waits for a person
 	for tries := 1; ; tries++ {
 		err := f.enter(f.Life.Background)
 		if err == nil {
@@ -200,10 +200,10 @@ func (f *byZooKeeper) enterAgain() bool {
 			return false
 		}
 		conflict := errors.Is(err, message.ErrTopicConflict)
-		if tries == 1 || tries%10 == 0 || conflict && !said {
+		if tries == 1 || tries%10 == 0 || conflict && !logged {
 			say := f.Log.Warn
 			if conflict {
-				say, said = f.Log.Error, true
+				say, logged = f.Log.Error, true
 			}
 			say("no session with ZooKeeper; trying again", zap.Int("tries", tries), zap.Error(err))
 		}

@@ -26,7 +26,7 @@ type Config struct {
 	Redis     redis.UniversalClient
 	Scripts   *protocol.Scripts
 	Life      *lifetime.Lifetime
-	Announcer *wakeups.Announcer
+	Publisher *wakeups.Publisher
 	Topics    []*Topic
 	Away      *away.Watch
 	Log       *zap.Logger // names the worker

@@ -11,7 +11,7 @@ import (
 // Hurry and Present may be called from Join on.
 type Fleet struct {
 	parts       *parts
-	way         way
+	sharing     sharing
 	definitions *definitions
 	attendance  *attendance // once the worker has joined
 }
@@ -22,10 +22,10 @@ func ByRedis(c Config) *Fleet { return newFleet(c, newByRedis) }
 // ByZooKeeper returns a fleet that shares the slots out by ZooKeeper.
 func ByZooKeeper(c Config) *Fleet { return newFleet(c, newByZooKeeper) }
 
-func newFleet(c Config, by func(*parts) way) *Fleet {
+func newFleet(c Config, by func(*parts) sharing) *Fleet {
 	p := &parts{Config: c, terms: &terms{life: c.Life, topics: c.Topics, gained: c.Gained}}
-	f := &Fleet{parts: p, way: by(p)}
-	f.definitions = newDefinitions(p, f.way.sharing)
+	f := &Fleet{parts: p, sharing: by(p)}
+	f.definitions = newDefinitions(p, f.sharing.defined)
 	p.agree = f.definitions.agree
 	return f
 }
@@ -47,32 +47,32 @@ func (f *Fleet) Join(ctx context.Context, s *schedule.Schedule, scheduled []*sch
 	for i, t := range f.parts.Topics {
 		t.begin(scheduled[i])
 	}
-	if err := f.way.join(ctx); err != nil {
+	if err := f.sharing.join(ctx); err != nil {
 		return err
 	}
-	f.attendance = newAttendance(f.parts, f.way, f.definitions)
+	f.attendance = newAttendance(f.parts, f.sharing, f.definitions)
 	return nil
 }
 
 // Undo undoes Join, also one that failed. No slot was worked at.
-func (f *Fleet) Undo(ctx context.Context) { f.out(ctx, f.way.undo) }
+func (f *Fleet) Undo(ctx context.Context) { f.out(ctx, f.sharing.undo) }
 
 // Run keeps the worker in a term until the schedule is closed.
-func (f *Fleet) Run() { f.way.run() }
+func (f *Fleet) Run() { f.sharing.run() }
 
 // Attend keeps the worker among those that share the slots out, and compares the
 // definitions, until the worker closes.
 func (f *Fleet) Attend() { f.attendance.run() }
 
-// Hurry has a topic attended to now.
+// Hurry makes Attend look at a topic now.
 func (f *Fleet) Hurry(t *Topic) { f.attendance.plan.Hurry(t) }
 
 // Present is the worker's term, or the last one; nil before the first.
 func (f *Fleet) Present() *Term { return f.parts.terms.present.Load() }
 
-// Leave has the others take the worker's slots, which it has not left yet. If it cannot,
-// they notice after the worker's lease or session.
-func (f *Fleet) Leave(ctx context.Context) { f.out(ctx, f.way.leave) }
+// Leave makes the others take the worker's slots, which it has not left yet. If it cannot,
+// they notice when the worker's lease or session ends.
+func (f *Fleet) Leave(ctx context.Context) { f.out(ctx, f.sharing.leave) }
 
 // out takes the worker out. What refreshes the lists of members must end before: it would
 // put the worker back.
@@ -83,11 +83,11 @@ func (f *Fleet) out(ctx context.Context, how func(ctx context.Context)) {
 }
 
 // End ends the last term when every slot has been left.
-func (f *Fleet) End() { f.way.end() }
+func (f *Fleet) End() { f.sharing.end() }
 
 // Abandon ends the last term while some slots could not be left.
-func (f *Fleet) Abandon() { f.way.abandon() }
+func (f *Fleet) Abandon() { f.sharing.abandon() }
 
-// Silent is what Close says when every slot has been left, and something else does not
+// Silent is the error of Close when every slot has been left, but something else does not
 // end.
-func (f *Fleet) Silent() error { return f.way.silent() }
+func (f *Fleet) Silent() error { return f.sharing.silent() }

@@ -86,8 +86,8 @@ func (n *newcomers) keptOut(ctx context.Context, found []*entry, now time.Time) 
 	}
 	for t := range n.heldByStrangers(ctx, tried) {
 		out[t] = true
-		if !t.saidKeptOut {
-			t.saidKeptOut = true
+		if !t.loggedKeptOut {
+			t.loggedKeptOut = true
 			n.Log.Info("slots are shared out later: a batch is in flight at a worker that died or leaves",
 				zap.String("topic", t.Name), zap.Duration("at most", n.Lease-now.Sub(t.born)))
 		}
@@ -100,15 +100,15 @@ func (n *newcomers) keptOut(ctx context.Context, found []*entry, now time.Time) 
 // does not count, nor does one with nothing in flight, which may still name a holder.
 func (n *newcomers) heldByStrangers(ctx context.Context, lists []*entry) map[*Topic]bool {
 	held, members := map[*Topic]bool{}, map[*Topic][]string{}
-	type place struct {
+	type slotRef struct {
 		topic *Topic
 		keys  protocol.SlotKeys
 	}
-	var all []place
+	var all []slotRef
 	for _, e := range lists {
 		members[e.topic] = e.members
 		for i := range e.topic.Slots {
-			all = append(all, place{e.topic, protocol.KeysOf(e.topic.Qualified, i)})
+			all = append(all, slotRef{e.topic, protocol.KeysOf(e.topic.Qualified, i)})
 		}
 	}
 	for some := range slices.Chunk(all, slotsAtOnce) {

@@ -28,17 +28,17 @@ func TestPromises(t *testing.T) {
 
 	deployment := promises.Of(t, "docs/DEPLOYMENT.md")
 	deployment.Says("it tries again, with pauses of up to 5 s.", 5*time.Second, lastEntry)
-	deployment.Says("says so about once a minute, level Warn", time.Minute, saidAgainAfter())
+	deployment.Says("says so about once a minute, level Warn", time.Minute, warnedAgainAfter())
 }
 
-// saidAgainAfter is how long the log says nothing more of a holder of whom ZooKeeper does not know whether it is dead.
-func saidAgainAfter() time.Duration {
+// warnedAgainAfter is how long the log says nothing more of a holder of whom ZooKeeper does not know whether it is dead.
+func warnedAgainAfter() time.Duration {
 	var s suspicion
 	at := time.Unix(1e9, 0)
 	for !s.failed(at) { // the first ones may be an election
 	}
-	said := at
+	warned := at
 	for at = at.Add(time.Second); !s.failed(at); at = at.Add(time.Second) {
 	}
-	return at.Sub(said)
+	return at.Sub(warned)
 }

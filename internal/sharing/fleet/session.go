@@ -21,7 +21,7 @@ type session struct {
 	member   *keeper.Member
 	ending   chan error // why the term must end although the session lives
 
-	suspended bool // nothing is begun: see heed
+	suspended bool // nothing is begun: see checkTrust
 }
 
 // ID is that of the session, also for a slot that stands in the place of
@@ -43,10 +43,10 @@ func (s *session) trusted(now time.Time) bool {
 	return coasts || now.Before(until)
 }
 
-// heed goes by how long ZooKeeper has been silent: first no handler is started, then those that run are
+// checkTrust acts on how long ZooKeeper has been silent: first no handler is started, then those that run are
 // cancelled. If it is heard again in this session, no other worker can have taken anything over: the work
 // goes on under the same id. It returns when to look again.
-func (s *session) heed(now time.Time) time.Duration {
+func (s *session) checkTrust(now time.Time) time.Duration {
 	until, coasts := s.until()
 	switch {
 	case coasts:
@@ -120,8 +120,8 @@ func (s *session) requestEnd(why error) {
 	}
 }
 
-// offer has the coordinator give the slots of a term that is over to others. It is not waited for: while
-// ZooKeeper is silent the deadline must be heeded.
+// offer lets the coordinator give the slots of a term that is over to others. It does not wait: while
+// ZooKeeper is silent, its deadline must be kept.
 func (s *session) offer() {
 	s.Life.Go(func() {
 		if err := s.member.Leaving(s.Life.Background); err != nil && s.Life.Background.Err() == nil && s.member.Err() == nil {
@@ -171,7 +171,7 @@ const proofAfter = 300 * time.Millisecond
 type suspicion struct {
 	asking atomic.Bool
 	tries  int
-	said   time.Time
+	warned time.Time
 }
 
 // failuresAllowed is how many questions may fail before the log warns, since ZooKeeper
@@ -184,10 +184,10 @@ const (
 // failed counts a question without an answer, and reports whether a person should hear of it.
 func (d *suspicion) failed(now time.Time) bool {
 	d.tries++
-	if d.tries < failuresAllowed || now.Sub(d.said) < sayAgain {
+	if d.tries < failuresAllowed || now.Sub(d.warned) < sayAgain {
 		return false
 	}
-	d.said = now
+	d.warned = now
 	return true
 }
 

@@ -16,9 +16,9 @@ import (
 // Term is a time during which this worker has one id. Where the slots are shared
 // out in Redis it lasts as long as the worker. Where ZooKeeper does it, it is one
 // session: when that is lost the others may prove the id dead, and the next term
-// has another session and another id. What keeps its batches is its Hold.
+// has another session and another id. Its Claim keeps its batches.
 type Term struct {
-	Hold
+	Claim
 	id   string
 	Log  *zap.Logger // names the id
 	life *lifetime.Lifetime
@@ -38,9 +38,9 @@ type handlers struct {
 // ErrLeaseLost is why handlers are cancelled whose batch may become another worker's.
 var ErrLeaseLost = errors.New("the lease of the batch is lost")
 
-// Hold is what keeps the batches of a term: a lease for each of them in Redis, or one
+// Claim is what keeps the batches of a term: a lease for each of them in Redis, or one
 // session with ZooKeeper for all.
-type Hold interface {
+type Claim interface {
 	// ID returns the id for a slot's turns. Replacement is how many slots stood in its place
 	// before.
 	ID(replacement int) string

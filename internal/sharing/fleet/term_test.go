@@ -18,7 +18,7 @@ func TestRefusedAndSharedOutAtOnce(t *testing.T) {
 	one := &Topic{Topic: message.Topic{Name: "t", Slots: 1}}
 	one.scheduled = &schedule.Topic{Name: "t", Slots: 1, Most: 16, NewSlot: func(int) *schedule.Slot { return new(schedule.Slot) }}
 	s := schedule.New(16, []*schedule.Topic{one.scheduled}, time.Now, nil)
-	in := &Term{id: "me", Log: zap.NewNop(), Hold: &leases{id: "me"}}
+	in := &Term{id: "me", Log: zap.NewNop(), Claim: &leases{id: "me"}}
 	s.Terms.Begin(in)
 	w := &terms{schedule: s, topics: []*Topic{one}, gained: func(*schedule.Topic) {}}
 	in.shares = map[string][]int{one.Name: {0}}

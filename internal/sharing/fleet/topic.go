@@ -19,18 +19,18 @@ type Topic struct {
 	Qualified     string        // its name with the namespace
 	MaxLate       time.Duration // of its listener
 
-	scheduled   *schedule.Topic
-	refused     atomic.Bool // its definition is another one now
-	born        time.Time   // when the worker joined
-	newcomer    atomic.Bool // it found others in the list of members
-	listed      atomic.Bool // it has entered that list
-	saidKeptOut bool        // it has said why it stays out after its trial
-	compared    time.Time   // its definition with the stored one, last
+	scheduled     *schedule.Topic
+	refused       atomic.Bool // its definition is another one now
+	born          time.Time   // when the worker joined
+	newcomer      atomic.Bool // it found others in the list of members
+	listed        atomic.Bool // it has entered that list
+	loggedKeptOut bool        // the log says why it stays out after its trial
+	compared      time.Time   // its definition with the stored one, last
 }
 
 // begin makes the topic ready for a start.
 func (t *Topic) begin(as *schedule.Topic) {
-	t.scheduled, t.born, t.compared, t.saidKeptOut = as, time.Now(), time.Now(), false
+	t.scheduled, t.born, t.compared, t.loggedKeptOut = as, time.Now(), time.Now(), false
 	t.newcomer.Store(false)
 	t.listed.Store(false)
 }

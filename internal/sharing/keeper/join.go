@@ -20,7 +20,7 @@ func (k *Keeper) Join(ctx context.Context, w Worker) (*Member, error) {
 	m := newMember(k, w, s)
 	ctx, cancel := s.Bound(ctx)
 	defer cancel()
-	if err = session.Insist(ctx, func() error { return m.register(ctx) }); err == nil {
+	if err = session.Retry(ctx, func() error { return m.register(ctx) }); err == nil {
 		err = m.start(ctx)
 	}
 	if err != nil {

@@ -219,7 +219,7 @@ func (m *Member) Verify(ctx context.Context, holder string) (dead bool, err erro
 // Leaving asks the coordinator to give the slots to others, while this member
 // still counts as alive.
 func (m *Member) Leaving(ctx context.Context) error {
-	return session.Insist(ctx, func() error {
+	return session.Retry(ctx, func() error {
 		_, err := m.session.Claim(ctx, m.tree.leaving(m.id), nil)
 		return err
 	})
@@ -237,7 +237,7 @@ func (m *Member) Close() {
 	// coordinator would give slots to a member that is about to go.
 	ctx := m.session.Context()
 	for _, path := range []string{m.tree.worker(m.id), m.tree.leaving(m.id), m.tree.owned(m.id)} {
-		err := session.Insist(ctx, func() error { return m.session.Remove(ctx, path) })
+		err := session.Retry(ctx, func() error { return m.session.Remove(ctx, path) })
 		if err != nil {
 			break // the end of the session
 		}

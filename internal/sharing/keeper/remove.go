@@ -28,7 +28,7 @@ func (k *Keeper) RemoveTopic(ctx context.Context, namespace, topic string) error
 func (k *Keeper) remove(ctx context.Context, paths ...string) error {
 	return k.visit(ctx, func(ctx context.Context, s *session.Session) error {
 		for _, path := range paths {
-			if err := session.Insist(ctx, func() error { return s.RemoveAll(ctx, path) }); err != nil {
+			if err := session.Retry(ctx, func() error { return s.RemoveAll(ctx, path) }); err != nil {
 				return err
 			}
 		}

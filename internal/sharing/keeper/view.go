@@ -62,7 +62,7 @@ func (k *Keeper) View(ctx context.Context, namespace string) (View, error) {
 	var seen View
 	err := k.visit(ctx, func(ctx context.Context, s *session.Session) error {
 		v := viewer{session: s, tree: newTree(k.cfg.Root, namespace)}
-		err := session.Insist(ctx, func() (err error) {
+		err := session.Retry(ctx, func() (err error) {
 			seen, err = v.all(ctx)
 			return err
 		})
@@ -158,8 +158,8 @@ func (v viewer) seeWorker(ctx context.Context, id string) (w WorkerView, err err
 	if err != nil {
 		return w, err
 	}
-	said, err := decodeWorker(data)
-	w.Host, w.PID, w.Version, w.Topics, w.Err = said.Host, said.PID, said.Version, said.Topics, err
+	node, err := decodeWorker(data)
+	w.Host, w.PID, w.Version, w.Topics, w.Err = node.Host, node.PID, node.Version, node.Topics, err
 	data, _, err = v.session.Get(ctx, v.owned(id))
 	if errors.Is(err, zk.ErrNoNode) {
 		return w, nil // it has not written yet

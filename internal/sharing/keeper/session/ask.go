@@ -102,8 +102,8 @@ func (p passes) Unwrap() error { return p.error }
 // Passing reports whether an error should pass by itself.
 func Passing(err error) bool { return errors.As(err, new(passes)) }
 
-// Insist repeats f while its error is one that should pass.
-func Insist(ctx context.Context, f func() error) error {
+// Retry repeats f while its error is one that should pass.
+func Retry(ctx context.Context, f func() error) error {
 	for {
 		err := f()
 		if !Passing(err) {

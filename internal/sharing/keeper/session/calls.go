@@ -31,7 +31,7 @@ type node struct {
 func (c *calls) authenticate(ctx context.Context, auth string) error {
 	user, password, _ := strings.Cut(auth, ":")
 	c.acl = zk.DigestACL(zk.PermAll, user, password)
-	return Insist(ctx, func() error {
+	return Retry(ctx, func() error {
 		_, err := ask(ctx, c.caller, call{what: "authenticate", path: "user " + user}, func(conn *zk.Conn) (struct{}, error) {
 			return struct{}{}, conn.AddAuth("digest", []byte(auth))
 		})

@@ -52,9 +52,9 @@ func newWorker(t *testing.T, s *Session, root string) *worker {
 	t.Helper()
 	w := &worker{Session: s, Pulse: NewPulse(s, root+"/worker", root+"/written", func() []byte { return nil })}
 	t.Cleanup(w.leave)
-	must.Do(t, Insist(await.Context(t), func() error { return s.Ensure(await.Context(t), root, nil) }))
+	must.Do(t, Retry(await.Context(t), func() error { return s.Ensure(await.Context(t), root, nil) }))
 	for _, path := range []string{w.written, w.node} {
-		must.Do(t, Insist(await.Context(t), func() error {
+		must.Do(t, Retry(await.Context(t), func() error {
 			mine, err := s.Claim(await.Context(t), path, nil)
 			if err == nil && !mine {
 				err = errors.New("it is somebody else's")

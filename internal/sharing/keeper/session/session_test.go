@@ -136,7 +136,7 @@ func TestWatchesMissNothing(t *testing.T) {
 		comes(t, witness, path, 0)
 		var asking sync.WaitGroup
 		asking.Go(func() {
-			Insist(await.Context(t), func() error {
+			Retry(await.Context(t), func() error {
 				_, _, err := s.Exists(await.Context(t), root)
 				return err
 			})

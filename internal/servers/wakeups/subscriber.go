@@ -46,8 +46,8 @@ func SilenceOf(rdb redis.UniversalClient) time.Duration {
 	return silence
 }
 
-// Hearer acts on what is heard of a topic: an index into Ears.Topics.
-type Hearer interface {
+// Handler acts on what is published about a topic: an index into Subscriber.Topics.
+type Handler interface {
 	Woken(topic, slot int, in time.Duration) // something is due in a slot
 	Asked(topic, slot int, holder string)    // does the holder carry the batch in flight there?
 	Cancelled(topic, slot int)               // something in flight there is to be cancelled
@@ -59,56 +59,56 @@ type Hearer interface {
 	Missed(topic int)                        // anything may have been missed
 }
 
-// Topic is one to be heard of.
+// Topic is one to subscribe to.
 type Topic struct {
 	Name  string // with its namespace
 	Slots int
 }
 
-// Ears hear what is published of some topics.
-type Ears struct {
+// Subscriber receives what is published about some topics.
+type Subscriber struct {
 	Life    *lifetime.Lifetime
 	Redis   redis.UniversalClient
 	Topics  []Topic
-	Hearer  Hearer
+	Handler Handler
 	Silence time.Duration // before the subscription is asked for a sign of life: see SilenceOf
 	Log     *zap.Logger
 	Away    *away.Watch
 }
 
-// ear is a subscription, and what it listens to.
-type ear struct {
+// pubsub is a connection to one server, and what it is subscribed to.
+type pubsub struct {
 	*redis.PubSub
 	topics sync.Map // channel → topic
 }
 
 // Subscription to the channels of all topics, at one server.
 type Subscription struct {
-	*ear
-	place
+	*pubsub
+	location
 }
 
-// place is a server, and a key that it holds.
-type place struct{ addr, key string }
+// location is a server, and a key that it holds.
+type location struct{ addr, key string }
 
 // Subscribe makes a subscription at any server that answers. Where there is only one, it is as patient with it as it
 // will be later.
-func (e *Ears) Subscribe(ctx context.Context) (*Subscription, error) {
-	return e.subscribe(ctx, "", max(silence, e.Silence))
+func (s *Subscriber) Subscribe(ctx context.Context) (*Subscription, error) {
+	return s.subscribe(ctx, "", max(silence, s.Silence))
 }
 
 // subscribe is Subscribe, at the server to avoid last, and waits so long for each answer.
-func (e *Ears) subscribe(ctx context.Context, avoid string, patience time.Duration) (*Subscription, error) {
+func (s *Subscriber) subscribe(ctx context.Context, avoid string, patience time.Duration) (*Subscription, error) {
 	err := errors.New("no master of the Cluster is known")
-	masters, channels := e.masters(ctx), e.channels()
+	masters, channels := s.masters(ctx), s.channels()
 	addrs := slices.Collect(maps.Keys(masters)) // in random order, as Go has it
 	if last := slices.Index(addrs, avoid); last >= 0 {
 		addrs = append(slices.Delete(addrs, last, last+1), avoid)
 	}
 	for _, addr := range addrs {
-		var sub *ear
+		var sub *pubsub
 		if sub, err = subscribeAt(ctx, masters[addr].UniversalClient, channels, patience); err == nil {
-			return &Subscription{sub, masters[addr].place}, nil
+			return &Subscription{sub, masters[addr].location}, nil
 		}
 		if ctx.Err() != nil {
 			break
@@ -117,10 +117,10 @@ func (e *Ears) subscribe(ctx context.Context, avoid string, patience time.Durati
 	return nil, fmt.Errorf("subscribe to wake-ups: %w", err)
 }
 
-// channels are those on which is published what is to be heard of the topics, with their topics.
-func (e *Ears) channels() map[string]int {
-	all := make(map[string]int, len(e.Topics))
-	for i, t := range e.Topics {
+// channels are the channels of the topics, with their topics.
+func (s *Subscriber) channels() map[string]int {
+	all := make(map[string]int, len(s.Topics))
+	for i, t := range s.Topics {
 		all[protocol.WakeChannel(t.Name)] = i
 	}
 	return all
@@ -129,27 +129,27 @@ func (e *Ears) channels() map[string]int {
 // master is a server that holds slots of the topics.
 type master struct {
 	redis.UniversalClient
-	place
+	location
 	near map[string]int // of the topics that have slots there, the channels that are near, with their topics
 }
 
 // masters are all of them, by address. Where there is no Cluster it is the one server.
-func (e *Ears) masters(ctx context.Context) map[string]master {
-	all, many := map[string]master{}, cluster.IsCluster(e.Redis)
-	for i, t := range e.Topics {
+func (s *Subscriber) masters(ctx context.Context) map[string]master {
+	all, many := map[string]master{}, cluster.IsCluster(s.Redis)
+	for i, t := range s.Topics {
 		found := map[string]bool{}
 		for slot := range t.Slots {
 			if len(all) > 0 && !many {
 				return all
 			}
 			key := protocol.StoreKey(t.Name, slot)
-			node, addr, err := cluster.MasterFor(ctx, e.Redis, key)
+			node, addr, err := cluster.MasterFor(ctx, s.Redis, key)
 			if err != nil || found[addr] {
 				continue
 			}
 			found[addr] = true // a higher slot is not the lowest
 			if _, known := all[addr]; !known {
-				all[addr] = master{node, place{addr, key}, map[string]int{}}
+				all[addr] = master{node, location{addr, key}, map[string]int{}}
 			}
 			all[addr].near[protocol.NearChannel(t.Name, slot)] = i
 		}
@@ -160,12 +160,12 @@ func (e *Ears) masters(ctx context.Context) map[string]master {
 // channelsAtOnce are subscribed to by one command.
 const channelsAtOnce = 500
 
-func subscribeAt(ctx context.Context, server redis.UniversalClient, channels map[string]int, patience time.Duration) (*ear, error) {
-	sub := &ear{PubSub: server.Subscribe(ctx)}
+func subscribeAt(ctx context.Context, server redis.UniversalClient, channels map[string]int, patience time.Duration) (*pubsub, error) {
+	sub := &pubsub{PubSub: server.Subscribe(ctx)}
 	for channel, topic := range channels {
 		sub.topics.Store(channel, topic)
 	}
-	// ReceiveTimeout heeds a deadline of ctx, and not that it is cancelled.
+	// ReceiveTimeout ends at a deadline of ctx, but not when it is cancelled.
 	stop := context.AfterFunc(ctx, func() { _ = sub.Close() })
 	defer stop()
 	for some := range slices.Chunk(slices.Collect(maps.Keys(channels)), channelsAtOnce) {
@@ -188,38 +188,38 @@ func subscribeAt(ctx context.Context, server redis.UniversalClient, channels map
 
 // Run passes on what is heard until the worker stops listening. When the subscription
 // breaks it makes a new one, and says that wake-ups may have been missed.
-func (e *Ears) Run(sub *Subscription) {
-	if cluster.IsCluster(e.Redis) {
-		e.Life.Go(e.hearMasters)
+func (s *Subscriber) Run(sub *Subscription) {
+	if cluster.IsCluster(s.Redis) {
+		s.Life.Go(s.followMasters)
 	}
 	for sub != nil {
 		begun := time.Now()
-		_, err := e.receive(sub.ear, e.Hearer.Missed)
-		if e.Life.Listening.Err() != nil {
+		_, err := s.receive(sub.pubsub, s.Handler.Missed)
+		if s.Life.Listening.Err() != nil {
 			return
 		}
-		e.Log.Info("subscription to wake-ups is lost, and made anew", zap.String("server", sub.addr), zap.Error(err))
-		e.Away.DoubtAt(sub.addr, sub.key, err)
+		s.Log.Info("subscription to wake-ups is lost, and made anew", zap.String("server", sub.addr), zap.Error(err))
+		s.Away.DoubtAt(sub.addr, sub.key, err)
 		if time.Since(begun) < silence { // it may go on like that, and each time all slots are looked at
-			wait.Sleep(e.Life.Listening, lastTry)
+			wait.Sleep(s.Life.Listening, lastTry)
 		}
-		sub = e.subscribeAnew(sub.addr)
-		for i := range e.Topics {
-			e.Hearer.Missed(i)
+		sub = s.subscribeAnew(sub.addr)
+		for i := range s.Topics {
+			s.Handler.Missed(i)
 		}
 	}
 }
 
 // subscribeAnew tries until there is a subscription, and returns none when the
 // worker closes.
-func (e *Ears) subscribeAnew(avoid string) *Subscription {
+func (s *Subscriber) subscribeAnew(avoid string) *Subscription {
 	for pause := firstTry; ; pause = min(2*pause, lastTry) {
-		sub, err := e.subscribe(e.Life.Listening, avoid, silence)
+		sub, err := s.subscribe(s.Life.Listening, avoid, silence)
 		if err == nil {
 			return sub
 		}
-		cluster.NoteError(e.Life.Listening, e.Redis, err)
-		if !wait.Sleep(e.Life.Listening, pause) {
+		cluster.NoteError(s.Life.Listening, s.Redis, err)
+		if !wait.Sleep(s.Life.Listening, pause) {
 			return nil
 		}
 	}
@@ -227,64 +227,64 @@ func (e *Ears) subscribeAnew(avoid string) *Subscription {
 
 // receive passes on what is heard until the subscription breaks or the worker stops listening, and closes
 // it. It calls begun for each topic to which it is subscribed anew, and returns whether it stood.
-func (e *Ears) receive(sub *ear, begun func(topic int)) (stood bool, err error) {
+func (s *Subscriber) receive(sub *pubsub, begun func(topic int)) (stood bool, err error) {
 	defer sub.Close()
-	stop := context.AfterFunc(e.Life.Listening, func() { _ = sub.Close() })
+	stop := context.AfterFunc(s.Life.Listening, func() { _ = sub.Close() })
 	defer stop()
-	for wait := e.Silence; ; {
-		note, err := sub.ReceiveTimeout(e.Life.Listening, wait)
+	for wait := s.Silence; ; {
+		note, err := sub.ReceiveTimeout(s.Life.Listening, wait)
 		if err != nil {
-			if reply := redis.Error(nil); wait == signOfLife || errors.As(err, &reply) || e.Life.Listening.Err() != nil {
+			if reply := redis.Error(nil); wait == signOfLife || errors.As(err, &reply) || s.Life.Listening.Err() != nil {
 				return stood, err
 			}
 			wait = signOfLife // the first error is silence, or the client has made a new connection
 			if timeout := (net.Error)(nil); errors.As(err, &timeout) && timeout.Timeout() {
-				_ = sub.Ping(e.Life.Listening)
+				_ = sub.Ping(s.Life.Listening)
 			}
 			continue
 		}
-		wait, stood = e.Silence, true
+		wait, stood = s.Silence, true
 		switch note := note.(type) {
 		case *redis.Subscription: // on a new connection
 			if note.Kind == unsubscribed {
 				sub.topics.Delete(note.Channel)
-				cluster.Reload(e.Life.Listening, e.Redis)
+				cluster.Reload(s.Life.Listening, s.Redis)
 			} else if i, ok := sub.topics.Load(note.Channel); ok {
 				begun(i.(int))
 			}
 		case *redis.Message:
 			if i, ok := sub.topics.Load(note.Channel); ok {
-				e.pass(i.(int), note.Payload)
+				s.pass(i.(int), note.Payload)
 			}
 		}
 	}
 }
 
 // pass passes on what a payload says.
-func (e *Ears) pass(topic int, payload string) {
+func (s *Subscriber) pass(topic int, payload string) {
 	switch payload {
 	case membersChanged:
-		e.Hearer.MembersChanged(topic)
+		s.Handler.MembersChanged(topic)
 		return
 	case protocol.PolicyChanged:
-		e.Hearer.PolicyChanged(topic)
+		s.Handler.PolicyChanged(topic)
 		return
 	}
 	if slot, holder, ok := protocol.ParseQuestion(payload); ok {
-		e.Hearer.Asked(topic, slot, holder)
+		s.Handler.Asked(topic, slot, holder)
 		return
 	}
 	if slot, ok := protocol.ParseCancel(payload); ok {
-		e.Hearer.Cancelled(topic, slot)
+		s.Handler.Cancelled(topic, slot)
 		return
 	}
 	if slot, ok := protocol.ParsePlan(payload); ok {
-		e.Hearer.PlansChanged(topic, slot)
+		s.Handler.PlansChanged(topic, slot)
 		return
 	}
 	if w, ok := flow.ParseWord(payload); ok {
-		e.Hearer.Led(topic, w)
+		s.Handler.Led(topic, w)
 		return
 	}
-	protocol.ParseWake(payload, func(slot int, in time.Duration) { e.Hearer.Woken(topic, slot, in) })
+	protocol.ParseWake(payload, func(slot int, in time.Duration) { s.Handler.Woken(topic, slot, in) })
 }

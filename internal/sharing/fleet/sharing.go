@@ -7,11 +7,11 @@ import (
 	"github.com/slotmq/go-rmq/internal/protocol/definition"
 )
 
-// way is how this worker shares the slots out with the others: by a list of members in
+// sharing is how this worker shares the slots out with the others: by a list of members in
 // Redis (byredis.go), or by ZooKeeper (byzookeeper.go).
-type way interface {
-	// sharing is what the topics' definitions say of it.
-	sharing() definition.Sharing
+type sharing interface {
+	// defined is what the topics' definitions say about it.
+	defined() definition.Sharing
 
 	// join makes the worker known to the others, and begins its first term.
 	join(ctx context.Context) error
@@ -29,8 +29,8 @@ type way interface {
 	// next is how long it is until attend is to be called for a topic again.
 	next(t *Topic, now time.Time) time.Duration
 
-	// leave has the others take the worker's slots, which it has not left yet. If it
-	// cannot, they notice after the worker's lease or session.
+	// leave makes the others take the worker's slots, which it has not left yet. If it
+	// cannot, they notice when the worker's lease or session ends.
 	leave(ctx context.Context)
 
 	// end ends the last term when every slot has been left.
@@ -39,7 +39,7 @@ type way interface {
 	// abandon ends the last term while some slots could not be left.
 	abandon()
 
-	// silent is what Close says when every slot has been left, and something else does
-	// not end.
+	// silent is the error of Close when every slot has been left, but something else
+	// does not end.
 	silent() error
 }
