@@ -40,14 +40,14 @@ type flight struct {
 	lanes    []lane
 	bytes    int
 
-	by     *writer       // whose flight it is
-	serial uint64        // of this use of the columns
-	taken  bool          // by the flusher; guarded by shared.mu
-	told   bool          // to the journal, which bounds its own time; likewise
-	done   chan struct{} // closed when outcomes and errs are final
-	refs   atomic.Int32  // callers that will still read, and the flusher
-	alarm  chan struct{} // see patience.wait
-	ringer *time.Timer   // closes it
+	by        *writer       // whose flight it is
+	serial    uint64        // of this use of the columns
+	taken     bool          // by the flusher; guarded by shared.mu
+	journaled bool          // the journal has it, which bounds its own time; likewise
+	done      chan struct{} // closed when outcomes and errs are final
+	refs      atomic.Int32  // callers that will still read, and the flusher
+	alarm     chan struct{} // see patience.wait
+	ringer    *time.Timer   // closes it
 
 	args    []any   // of all commands of the flight, one after the other
 	entries []int32 // of all commands, likewise
@@ -104,7 +104,7 @@ func (f *flight) release() {
 	clear(f.writes)
 	f.contents, f.scores, f.more, f.next, f.outcomes = f.contents[:0], f.scores[:0], f.more[:0], f.next[:0], f.outcomes[:0]
 	f.lanes, f.args, f.entries, f.writes, f.pending = f.lanes[:0], f.args[:0], f.entries[:0], f.writes[:0], f.pending[:0]
-	f.by, f.errs, f.alarm, f.ringer, f.bytes, f.taken, f.told = nil, nil, nil, nil, 0, false, false
+	f.by, f.errs, f.alarm, f.ringer, f.bytes, f.taken, f.journaled = nil, nil, nil, nil, 0, false, false
 	flights.Put(f)
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// A journal is told with each send the number of its slot, read behind the send in the same write. A
+// A journal gets with each send the number of its slot, which the same write reads behind the send. A
 // batch with a larger number took what the send has stored, so what ends in it settles the send. See
 // "What is owed" in docs/JOURNAL.md.
 
@@ -71,11 +71,11 @@ func (to *writer) journal(f *flight) {
 	to.idle.Add(1)
 	to.mu.Lock()
 	to.busy++ // Close waits for it, also when nobody flushes any more
-	f.told = true
+	f.journaled = true
 	to.mu.Unlock()
 	to.cfg.Journal.Sent(all, func(err error) {
 		defer to.idle.Done()
-		defer to.told()
+		defer to.journalAnswered()
 		if err != nil {
 			f.notJournaled(err)
 		}
@@ -84,14 +84,14 @@ func (to *writer) journal(f *flight) {
 	})
 }
 
-// told notes that the journal has answered.
-func (s *shared) told() {
+// journalAnswered notes that the journal has answered.
+func (s *shared) journalAnswered() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.busy--
 }
 
-// sends is what a flight has stored, as the journal is told of it.
+// sends is what a flight has stored, for the journal.
 func (to *writer) sends(f *flight) (all []*message.Sends) {
 	now := time.Now()
 	for i := range f.writes {
@@ -119,7 +119,7 @@ func (f *flight) stored(entry int32) bool {
 	return f.outcomes[entry] != Duplicate && (f.errs == nil || f.errs[entry] == nil || f.errs[entry] == ErrNotReplicated)
 }
 
-// sent is an entry of a lane, as the journal is told of it.
+// sent is an entry of a lane, for the journal.
 func (f *flight) sent(l *lane, entry int32) message.SentItem {
 	x := message.SentItem{Content: f.contents[entry], Score: f.scores[entry]}
 	if int(entry) < len(f.more) {
@@ -127,12 +127,12 @@ func (f *flight) sent(l *lane, entry int32) message.SentItem {
 	}
 	if l.topic.Kind.FirstWins() && !f.extends(entry) {
 		x.Merged = f.outcomes[entry] == Merged && !l.topic.Notes
-		x.Keeps = f.outcomes[entry] != Stored && l.fields == 0 // else the answer told its time
+		x.Keeps = f.outcomes[entry] != Stored && l.fields == 0 // else the answer has its time
 	}
 	return x
 }
 
-// notJournaled gives the entries that the journal was told of an error.
+// notJournaled gives an error to the entries that the journal should have got.
 func (f *flight) notJournaled(err error) {
 	for i := range f.writes {
 		w := &f.writes[i]

@@ -38,13 +38,13 @@ func New(rdb redis.UniversalClient, cfg Config) (*Producer, error) {
 		return nil, fmt.Errorf("new producer: %w", err)
 	}
 	cfg.Logger = logs.Choose(cfg.Logger, cfg.Slog)
-	said := away.In(cfg.Logger)
+	log := away.In(cfg.Logger)
 	cfg.Logger, _ = latelog.Beside(cfg.Logger) // for debugging only; it delays no send
 	all := &shared{cfg: cfg, rdb: rdb, scripts: protocol.New(rdb), frozen: frozen.Clock(rdb), retryFor: retryFor, sendTimeout: sendTimeoutOf(rdb, cfg)}
 	all.observers = observers.New(cfg.Observers, cfg.Logger)
 	p := &Producer{shared: all, topics: newTopics(all), executor: &executor{shared: all, doubts: newDoubts()}}
 	p.run, p.stop = context.WithCancel(context.Background())
-	all.away = &away.Watch{Log: said, Redis: rdb, Ctx: p.run, Go: all.goBackground}
+	all.away = &away.Watch{Log: log, Redis: rdb, Ctx: p.run, Go: all.goBackground}
 	p.writers = &writers{shared: all, executor: p.executor, all: map[route]*writer{}}
 	if err := p.wrap(); err != nil {
 		return nil, fmt.Errorf("new producer: %w", err)

@@ -197,7 +197,7 @@ func (p *Producer) await(w *patience, k ticket) (Receipt, error) {
 			p.mu.Unlock()
 			w.over = false
 			return k.receipt()
-		case w.over && (k.told || k.by.heard.Load() > int64(w.begun)):
+		case w.over && (k.journaled || k.by.heard.Load() > int64(w.begun)):
 			p.mu.Unlock() // Redis answers: the journal has a bound of its own, and others were first
 			w.over = false
 			continue

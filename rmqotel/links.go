@@ -61,11 +61,11 @@ const (
 // together just when a batch is taken, the first may be missing. And where some programs send
 // with links and some without, a message of the latter may get a link that is left over.
 type links struct {
-	rdb     redis.UniversalClient
-	expire  time.Duration
-	waiting chan struct{}
-	within  time.Duration // patience, but in tests
-	said    atomic.Int64  // when an error was reported last
+	rdb      redis.UniversalClient
+	expire   time.Duration
+	waiting  chan struct{}
+	within   time.Duration // patience, but in tests
+	reported atomic.Int64  // when an error was reported last
 }
 
 func newLinks(cfg Config) *links {
@@ -184,7 +184,7 @@ func within[T any](ctx context.Context, l *links, ask func(context.Context) (T, 
 func (l *links) report(err error) {
 	const apart = 10 * time.Second
 	now := time.Now().UnixNano()
-	if said := l.said.Load(); now-said > int64(apart) && l.said.CompareAndSwap(said, now) {
+	if last := l.reported.Load(); now-last > int64(apart) && l.reported.CompareAndSwap(last, now) {
 		otel.Handle(fmt.Errorf("rmqotel: links of merged messages: %w", err))
 	}
 }

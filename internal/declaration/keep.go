@@ -142,7 +142,7 @@ func (s *setting) restore(ctx context.Context, d *Declared) (bool, error) {
 			_, err = s.Scripts.StopPlan(ctx, s.keys(s.slot), s.name, d.stored())
 			return false, err
 		}
-		s.tell(ctx, s.slot)
+		s.announce(ctx, s.slot)
 		return true, err
 	}
 	return false, errTooOften

@@ -183,7 +183,7 @@ func (s *setting) finish(ctx context.Context, answer protocol.PlanAnswer) (Chang
 	case answer == protocol.PlanKept && !replaced:
 		return Kept, nil
 	}
-	s.tell(ctx, s.slot)
+	s.announce(ctx, s.slot)
 	switch {
 	case s.mended:
 		return Mended, nil

@@ -32,9 +32,9 @@ func (p *Plans) Stop(ctx context.Context, name string) (stopped bool, err error)
 	return stopped, p.explain(err)
 }
 
-// tell has the worker of a slot look at its plans. It is published through the server of the slot: not
-// just any of a Cluster, which may hang, but one that has just answered.
-func (p *Plans) tell(ctx context.Context, slot int) {
+// announce makes the worker of a slot look at its plans. It publishes through the server of the slot, which
+// has just answered: any other of a Cluster may hang.
+func (p *Plans) announce(ctx context.Context, slot int) {
 	server, _, err := cluster.MasterFor(ctx, p.Redis, p.keys(slot).Store)
 	if err == nil {
 		_ = server.Publish(ctx, protocol.WakeChannel(p.Topic.Name), protocol.AppendPlan(nil, slot)).Err()

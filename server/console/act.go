@@ -17,7 +17,7 @@ import (
 // What people change, with a line in the log for each.
 
 // note logs what someone has done, or tried to.
-func (v *visit) note(d audit.Deed, err error) {
+func (v *visit) note(d audit.Action, err error) {
 	if d.By == "" || v.cfg.Who != nil {
 		d.By = v.who
 	}
@@ -25,7 +25,7 @@ func (v *visit) note(d audit.Deed, err error) {
 }
 
 // did logs what someone has done, or tried to, and leads to the page that says so.
-func (v *visit) did(d audit.Deed, err error, page string, q url.Values) error {
+func (v *visit) did(d audit.Action, err error, page string, q url.Values) error {
 	if v.note(d, err); err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func stopOrGo(v *visit, what string, change changeSlots) error {
 		return problem.Refused("To pause the whole topic, tick the box for all slots; or name some.")
 	}
 	n, err := change(v.ctx, topic, slots)
-	return v.did(audit.Deed{What: what, Topic: topic, Count: n, With: audit.Slots(slots)}, err, "topic", url.Values{"topic": {topic}, "done": {what}, "n": {strconv.Itoa(n)}})
+	return v.did(audit.Action{What: what, Topic: topic, Count: n, With: audit.Slots(slots)}, err, "topic", url.Values{"topic": {topic}, "done": {what}, "n": {strconv.Itoa(n)}})
 }
 
 // doLimit slows a topic down for some time, or ends that.
@@ -68,7 +68,7 @@ func doLimit(v *visit) error {
 	topic := v.param("topic")
 	if v.param("off") != "" {
 		was, err := v.inspector.Unlimit(v.ctx, topic)
-		return v.did(audit.Deed{What: "unlimit", Topic: topic, Count: audit.Number(was)}, err, "topic", url.Values{"topic": {topic}, "done": {"unlimit"}})
+		return v.did(audit.Action{What: "unlimit", Topic: topic, Count: audit.Number(was)}, err, "topic", url.Values{"topic": {topic}, "done": {"unlimit"}})
 	}
 	var p inspector.Policy
 	var err error
@@ -89,7 +89,7 @@ func doLimit(v *visit) error {
 		return problem.Refused("Write a rate, a number of handlers, or both.")
 	}
 	err = v.inspector.Limit(v.ctx, topic, p)
-	return v.did(audit.Deed{What: "limit", Topic: topic, Count: audit.Number(err == nil), With: p.String()}, err, "topic", url.Values{"topic": {topic}, "done": {"limit"}})
+	return v.did(audit.Action{What: "limit", Topic: topic, Count: audit.Number(err == nil), With: p.String()}, err, "topic", url.Values{"topic": {topic}, "done": {"limit"}})
 }
 
 // move is the new time or priority that a form has.
@@ -126,5 +126,5 @@ func doStopPlan(v *visit) error {
 	if !stopped {
 		done = "plan-gone"
 	}
-	return v.did(audit.Deed{What: "stop plan", Topic: topic, Count: audit.Number(stopped), Which: v.param("plan")}, err, "recurring", url.Values{"topic": {topic}, "done": {done}})
+	return v.did(audit.Action{What: "stop plan", Topic: topic, Count: audit.Number(stopped), Which: v.param("plan")}, err, "recurring", url.Values{"topic": {topic}, "done": {done}})
 }

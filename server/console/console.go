@@ -70,7 +70,7 @@ func New(cfg Config) (*Console, error) {
 	c := &Console{cfg: cfg, log: cfg.Logger, inspector: i, contents: contents.New(cfg.HideContents), collector: collector.New(cfg.Redis, closing), census: census.New(), past: census.NewPast(),
 		sessions: sessions.New(), pages: allPages(), streams: make(chan struct{}, mostStreams), asking: make(chan struct{}, mostAsking), exporting: make(chan struct{}, mostAsking),
 		answerWithin: answerWithin, countWithin: answerWithin * 2 / 3, closing: closing, cancel: cancel}
-	c.jobs = jobs.New(closing, c.hold, c.running.Done, c.collector.Tell)
+	c.jobs = jobs.New(closing, c.hold, c.running.Done, c.collector.Notify)
 	c.collector.Keep(topicsSubject, census.Step, c.readTopics)
 	c.collector.Keep(doctorSubject, doctorEvery, c.readDoctor)
 	c.running.Go(c.collector.Run)

@@ -189,7 +189,7 @@ func export(v *visit) error {
 	to := http.NewResponseController(v.w)
 	n := 0
 	note := func(result string, err error) {
-		v.note(audit.Deed{What: "export", Topic: f.Topic, Count: n, Filter: f.Words(), Result: result}, err)
+		v.note(audit.Action{What: "export", Topic: f.Topic, Count: n, Filter: f.Words(), Result: result}, err)
 	}
 	for e, err := range v.inspector.Dead(v.r.Context(), f.Topic, q) {
 		if err != nil {

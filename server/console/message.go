@@ -29,8 +29,8 @@ const longestWhole = 64 << 10
 // mostEvents of the journal are shown, the newest.
 const mostEvents = 100
 
-// dossier is what is known of a message at one time.
-type dossier struct {
+// details are what is known of a message at one time.
+type details struct {
 	places []inspector.Explanation
 	past   []remembered
 	policy inspector.Policy
@@ -45,7 +45,7 @@ type remembered struct {
 // readMessage looks for a message in Redis and in the journal.
 func (c *Console) readMessage(topic, content string) func(context.Context) (any, error) {
 	return func(ctx context.Context) (any, error) {
-		var d dossier
+		var d details
 		var err error
 		if c.cfg.Journal != nil {
 			if d.past, err = c.remember(ctx, topic, content); err != nil {
@@ -126,7 +126,7 @@ func loadMessage(v *visit) (any, error) {
 		return nil, err
 	}
 	name := "message " + topic + "\x00" + v.contents.Digest(content)
-	d, at, err := of[*dossier](v, name, v.readMessage(topic, content))
+	d, at, err := of[*details](v, name, v.readMessage(topic, content))
 	if err != nil {
 		return nil, err
 	}
@@ -211,7 +211,7 @@ func doCancel(v *visit) error {
 	case !removed:
 		done = "nowhere"
 	}
-	return backTo(v, content, done, audit.Deed{What: "cancel", Count: audit.Number(removed), Result: done}, err)
+	return backTo(v, content, done, audit.Action{What: "cancel", Count: audit.Number(removed), Result: done}, err)
 }
 
 // doReschedule gives a message that waits another time or priority.
@@ -225,11 +225,11 @@ func doReschedule(v *visit) error {
 		return err
 	}
 	_, err = v.inspector.Reschedule(v.ctx, v.param("topic"), content, "", to)
-	return backTo(v, content, "rescheduled", audit.Deed{What: "reschedule", Count: audit.Number(err == nil), With: audit.Move(to)}, err)
+	return backTo(v, content, "rescheduled", audit.Action{What: "reschedule", Count: audit.Number(err == nil), With: audit.Move(to)}, err)
 }
 
 // backTo leads to the page of a message, where it says what was done.
-func backTo(v *visit, content, done string, d audit.Deed, err error) error {
+func backTo(v *visit, content, done string, d audit.Action, err error) error {
 	d.Topic, d.Which = v.param("topic"), v.contents.Shown(content)
 	page, q := "message", v.contents.Params(d.Topic, inspector.Entry{Content: content, State: inspector.State(v.param("state"))})
 	switch {
@@ -249,7 +249,7 @@ const mostSearched = 10_000
 // contentOf is the content of the message that is named.
 func contentOf(v *visit) (string, error) {
 	if hash := v.param("hash"); hash != "" {
-		return sought(v, hash)
+		return found(v, hash)
 	}
 	if text := v.param("base64"); text != "" {
 		content, err := base64.StdEncoding.DecodeString(text)
@@ -265,8 +265,8 @@ func contentOf(v *visit) (string, error) {
 	return content, nil
 }
 
-// sought is what searchFor has found. A stream searches once: many messages are read for it.
-func sought(v *visit, hash string) (string, error) {
+// found is what searchFor has found. A stream searches once: many messages are read for it.
+func found(v *visit, hash string) (string, error) {
 	if v.searched != nil {
 		return v.searched()
 	}

@@ -191,6 +191,6 @@ func doStop(v *visit) error {
 		return err
 	}
 	j.Stop()
-	v.note(j.Deed(" is stopped", j.State().Done), nil)
+	v.note(j.Action(" is stopped", j.State().Done), nil)
 	return toJob(v, j)
 }

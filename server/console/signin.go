@@ -80,10 +80,10 @@ func doSignIn(v *visit) error {
 	}
 	holder := v.cfg.Tokens.Find(token)
 	if holder == nil {
-		v.note(audit.Deed{What: "sign in"}, errors.New("there is no such token"))
+		v.note(audit.Action{What: "sign in"}, errors.New("there is no such token"))
 		return v.goTo("signin", url.Values{"to": {to}, "wrong": {"1"}})
 	}
-	v.note(audit.Deed{By: holder.Name, What: "sign in"}, nil)
+	v.note(audit.Action{By: holder.Name, What: "sign in"}, nil)
 	v.sessions.Begin(v.w, v.r, token)
 	q, err := url.ParseQuery(query)
 	if err != nil {
@@ -94,7 +94,7 @@ func doSignIn(v *visit) error {
 
 func signOut(v *visit) error {
 	if v.findHolder(); v.cfg.Tokens != nil && v.holder != nil {
-		v.note(audit.Deed{By: v.holder.Name, What: "sign out"}, nil)
+		v.note(audit.Action{By: v.holder.Name, What: "sign out"}, nil)
 	}
 	v.sessions.End(v.w, v.r)
 	return v.goTo("signin", nil)

@@ -92,7 +92,7 @@ func (v *live) follow() {
 func (v *live) hears(w *collector.Watch, alive *time.Ticker) bool {
 	for {
 		select {
-		case <-w.News:
+		case <-w.Changed:
 			return true
 		case <-alive.C:
 			if !v.mayStill() || !v.write(": \n\n") {

@@ -87,8 +87,8 @@ func streamDead(c *call, topic string, q inspector.DeadQuery) error {
 	return s.end(nil, nil)
 }
 
-// burial is what requeue and delete are asked. The filter is required, since without one all are meant: {} says so.
-type burial struct {
+// deadRequest is what requeue and delete are asked. The filter is required, since without one all are meant: {} says so.
+type deadRequest struct {
 	Filter   *request.Filter `json:"filter"`
 	Limit    int             `json:"limit"`
 	Rate     string          `json:"rate"`     // requeue
@@ -96,8 +96,8 @@ type burial struct {
 	DryRun   bool            `json:"dry_run"`
 }
 
-// buried reads what is asked, and finds the topic.
-func buried(c *call, asked burial) (t inspector.Topic, q inspector.DeadQuery, err error) {
+// query is the question to the inspector, and the topic.
+func (asked deadRequest) query(c *call) (t inspector.Topic, q inspector.DeadQuery, err error) {
 	switch {
 	case asked.Filter == nil:
 		err = problem.Invalid("filter", "missing", `an object such as {"content": "order 47*"}; {} is all of them`)
@@ -123,9 +123,9 @@ type requeued struct {
 	Done bool `json:"done"` // it is the last line
 }
 
-// requeueDead has dead messages delivered again.
-func requeueDead(c *call, asked burial) error {
-	t, q, err := buried(c, asked)
+// requeueDead lets dead messages be delivered again.
+func requeueDead(c *call, asked deadRequest) error {
+	t, q, err := asked.query(c)
 	if err != nil {
 		return err
 	}
@@ -148,11 +148,11 @@ func requeueDead(c *call, asked burial) error {
 	case asked.DryRun:
 		return c.answer(http.StatusOK, wire.WouldRequeue{Topic: t.Name, Would: total})
 	}
-	return c.work(func(tell func(line any)) (func(done bool) any, string, error) {
+	return c.work(func(report func(line any)) (func(done bool) any, string, error) {
 		line := func(so inspector.Requeued, done bool) any {
 			return requeued{wire.Requeued{Topic: t.Name, Requeued: so}, total, done}
 		}
-		o.Progress = func(so inspector.Requeued) { tell(line(so, false)) }
+		o.Progress = func(so inspector.Requeued) { report(line(so, false)) }
 		so, err := c.inspector.DeadRequeue(c.ctx(), t.Name, q, o)
 		return func(done bool) any { return line(so, done) }, fmt.Sprintf("%d requeued", so.Stored+so.Merged), err
 	})
@@ -166,8 +166,8 @@ type deleted struct {
 }
 
 // deleteDead forgets dead messages for ever.
-func deleteDead(c *call, asked burial) error {
-	t, q, err := buried(c, asked)
+func deleteDead(c *call, asked deadRequest) error {
+	t, q, err := asked.query(c)
 	switch {
 	case err != nil:
 		return err
@@ -183,8 +183,8 @@ func deleteDead(c *call, asked burial) error {
 	case asked.DryRun:
 		return c.answer(http.StatusOK, wire.WouldDelete{Topic: t.Name, Would: total})
 	}
-	return c.work(func(tell func(line any)) (func(done bool) any, string, error) {
-		n, lost, err := c.inspector.DeadDelete(c.ctx(), t.Name, q, func(n int) { tell(deleted{wire.Deleted{Topic: t.Name, Deleted: n}, total, false}) })
+	return c.work(func(report func(line any)) (func(done bool) any, string, error) {
+		n, lost, err := c.inspector.DeadDelete(c.ctx(), t.Name, q, func(n int) { report(deleted{wire.Deleted{Topic: t.Name, Deleted: n}, total, false}) })
 		return func(done bool) any { return deleted{wire.Deleted{Topic: t.Name, Deleted: n, Lost: lost}, total, done} }, fmt.Sprintf("%d deleted", n), err
 	})
 }

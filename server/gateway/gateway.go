@@ -61,22 +61,22 @@ func New(cfg Config) (*Gateway, error) {
 }
 
 func (g *Gateway) build() (err error) {
-	var told message.Journal // not a pointer in an interface that is not nil
+	var journal message.Journal // not a pointer in an interface that is not nil
 	if g.cfg.Journal != nil {
-		told = g.cfg.Journal
+		journal = g.cfg.Journal
 	}
 	p, err := producer.New(g.cfg.Redis, producer.Config{
-		Namespace: g.cfg.Namespace, Journal: told, ExactReceipts: true, MaxContent: g.cfg.MaxContent, MaxWaiting: g.cfg.MaxWaitingPerSlot,
+		Namespace: g.cfg.Namespace, Journal: journal, ExactReceipts: true, MaxContent: g.cfg.MaxContent, MaxWaiting: g.cfg.MaxWaitingPerSlot,
 		Observers: append([]message.Observer{g.metrics}, g.cfg.Observers...), Logger: g.log,
 	})
 	if err != nil {
 		return err
 	}
-	poller, err := poll.New(poll.Config{Redis: g.cfg.Redis, Namespace: g.cfg.Namespace, Journal: told, Observers: g.cfg.Observers, Logger: g.log})
+	poller, err := poll.New(poll.Config{Redis: g.cfg.Redis, Namespace: g.cfg.Namespace, Journal: journal, Observers: g.cfg.Observers, Logger: g.log})
 	if err != nil {
 		return err
 	}
-	if g.inspector, err = inspector.New(g.cfg.Redis, inspector.Config{Namespace: g.cfg.Namespace, Slots: g.cfg.Slots, Journal: told}); err != nil {
+	if g.inspector, err = inspector.New(g.cfg.Redis, inspector.Config{Namespace: g.cfg.Namespace, Slots: g.cfg.Slots, Journal: journal}); err != nil {
 		return err
 	}
 	g.sends = &sends{producer: p, defined: &definitions{inspector: g.inspector, scripts: protocol.New(g.cfg.Redis)}}

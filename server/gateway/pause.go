@@ -8,11 +8,11 @@ import (
 	"github.com/slotmq/go-rmq/server/gateway/internal/request"
 )
 
-func pause(c *call) error  { return halt(c, c.inspector.Pause) }
-func resume(c *call) error { return halt(c, c.inspector.Resume) }
+func pause(c *call) error  { return setPaused(c, c.inspector.Pause) }
+func resume(c *call) error { return setPaused(c, c.inspector.Resume) }
 
-// halt stops slots of a topic, or lets them go on. Without a body all of them are meant.
-func halt(c *call, do func(ctx context.Context, topic string, slots []int) (int, error)) error {
+// setPaused stops slots of a topic, or lets them go on. Without a body all of them are meant.
+func setPaused(c *call, do func(ctx context.Context, topic string, slots []int) (int, error)) error {
 	var asked request.Slots
 	if c.r.ContentLength != 0 {
 		if err := c.read(&asked); err != nil {

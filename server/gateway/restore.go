@@ -41,8 +41,8 @@ func restore(c *call, asked request.Restore) error {
 	if _, err := recoveryOf(c); err != nil { // as an answer of its own, also where a stream is asked for
 		return err
 	}
-	return c.work(func(tell func(line any)) (func(done bool) any, string, error) {
-		o.Progress = func(so recovery.Restored) { tell(restored{wire.Restored{Dry: o.DryRun, Restored: so}, false}) }
+	return c.work(func(report func(line any)) (func(done bool) any, string, error) {
+		o.Progress = func(so recovery.Restored) { report(restored{wire.Restored{Dry: o.DryRun, Restored: so}, false}) }
 		n, err := bringBack(c, o)
 		return func(done bool) any { return restored{wire.Restored{Dry: o.DryRun, Restored: n}, done} }, "", err
 	})

@@ -38,9 +38,9 @@ func (c *call) stream() *stream {
 	return &stream{call: c}
 }
 
-// work does something that takes a while: in one answer, or in lines that tell of it meanwhile. What do returns are the last line,
+// work does something that takes a while: in one answer, or in lines that report of it meanwhile. What do returns are the last line,
 // which says whether all is done, and what was done by then, where its error does not say so.
-func (c *call) work(do func(tell func(line any)) (last func(done bool) any, far string, err error)) error {
+func (c *call) work(do func(report func(line any)) (last func(done bool) any, far string, err error)) error {
 	if c.wantsStream() {
 		s := c.stream()
 		last, _, err := do(func(line any) { s.line(line, true) })

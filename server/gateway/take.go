@@ -117,8 +117,8 @@ type counted struct {
 }
 
 func (t *takes) finish(c *call, asked request.Finish) error {
-	verdicts, said, err := asked.Verdicts()
-	return t.end(c, asked.Receipt, verdicts, said, err)
+	verdicts, outcomes, err := asked.Verdicts()
+	return t.end(c, asked.Receipt, verdicts, outcomes, err)
 }
 
 func (t *takes) fail(c *call) error {
@@ -126,19 +126,19 @@ func (t *takes) fail(c *call) error {
 	if err := c.read(&asked); err != nil {
 		return err
 	}
-	verdicts, said, err := asked.Verdicts()
-	return t.end(c, asked.Receipt, verdicts, said, err)
+	verdicts, outcomes, err := asked.Verdicts()
+	return t.end(c, asked.Receipt, verdicts, outcomes, err)
 }
 
 // end answers what becomes of a batch, where err says that the verdicts could not be read.
-func (t *takes) end(c *call, receipt string, verdicts []poll.Verdict, said request.Outcomes, err error) error {
+func (t *takes) end(c *call, receipt string, verdicts []poll.Verdict, outcomes request.Outcomes, err error) error {
 	if err == nil {
 		err = mayFinish(c, receipt)
 	}
 	if err != nil {
 		return err
 	}
-	did, err := t.finished(c, receipt, said, verdicts...)
+	did, err := t.finished(c, receipt, outcomes, verdicts...)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (t *takes) end(c *call, receipt string, verdicts []poll.Verdict, said reque
 }
 
 // finished says what became of a batch, and reports whether that counts.
-func (t *takes) finished(c *call, receipt string, said request.Outcomes, verdicts ...poll.Verdict) (bool, error) {
+func (t *takes) finished(c *call, receipt string, outcomes request.Outcomes, verdicts ...poll.Verdict) (bool, error) {
 	ctx, cancel := context.WithTimeout(c.ctx(), c.answerWithin)
 	defer cancel()
 	did, err := t.poller.Finish(ctx, receipt, verdicts...)
@@ -155,7 +155,7 @@ func (t *takes) finished(c *call, receipt string, said request.Outcomes, verdict
 	}
 	t.metrics.given(receipt, time.Time{})
 	if did {
-		t.settled(c, receipt, said)
+		t.settled(c, receipt, outcomes)
 	}
 	return did, nil
 }
@@ -179,18 +179,18 @@ var whatBecame = map[string]message.What{
 
 // settled counts what became of a batch. That is done here, and not by an observer of the poller: to tell that one what became of
 // each message, every finish would have to read the contents of its batch.
-func (t *takes) settled(c *call, receipt string, said request.Outcomes) {
+func (t *takes) settled(c *call, receipt string, outcomes request.Outcomes) {
 	name, err := poll.TopicOf(receipt)
 	left, err2 := poll.SizeOf(receipt)
 	if err != nil || err2 != nil {
 		return // it was finished, so it is one
 	}
 	topic := protocol.Qualify(c.cfg.Namespace, name)
-	for outcome, n := range said.Of {
+	for outcome, n := range outcomes.Of {
 		t.metrics.count(topic, whatBecame[outcome], n)
 		left -= n
 	}
-	t.metrics.count(topic, whatBecame[said.Rest], left)
+	t.metrics.count(topic, whatBecame[outcomes.Rest], left)
 }
 
 // extending is what POST /v1/extend is asked.

@@ -53,8 +53,8 @@ var embedding = []struct {
 	{netip.MustParsePrefix("2002::/16"), 2},     // 6to4
 }
 
-// meant is the address that a connection to one ends at.
-func meant(a netip.Addr) netip.Addr {
+// endOf is the address at which a connection to one ends.
+func endOf(a netip.Addr) netip.Addr {
 	a = a.WithZone("").Unmap()
 	for _, e := range embedding {
 		if e.Contains(a) {
@@ -67,7 +67,7 @@ func meant(a netip.Addr) netip.Addr {
 
 // mayConnect says why the target must not be at an address.
 func (t Target) mayConnect(to netip.Addr) error {
-	a := meant(to)
+	a := endOf(to)
 	if t.AllowPrivate || slices.ContainsFunc(t.Allow, func(p netip.Prefix) bool { return p.Contains(a) || p.Contains(to) }) {
 		return nil
 	}

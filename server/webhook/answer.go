@@ -28,14 +28,14 @@ func (l *listener) judge(a answer) (back bool, err error) {
 	}
 	switch {
 	case a.status == http.StatusGone, a.header.Get("Rmq-Dead") == "1":
-		return false, rmq.Dead(l.says(a))
+		return false, rmq.Dead(l.errorOf(a))
 	case patience:
 		l.brake.asked(now, wait)
-		return a.written == 1, fmt.Errorf("%w: %w", l.says(a), rmq.Later(wait))
+		return a.written == 1, fmt.Errorf("%w: %w", l.errorOf(a), rmq.Later(wait))
 	case a.status/100 == 2 && a.broken == nil:
 		return false, nil
 	}
-	return false, l.says(a)
+	return false, l.errorOf(a)
 }
 
 // retryAfter is how long the target asks to wait, and whether it does.
@@ -57,8 +57,8 @@ func (a answer) retryAfter(now time.Time) (time.Duration, bool) {
 	return time.Duration(min(max(seconds, uint64(shortestWait/time.Second)), uint64(longestWait/time.Second))) * time.Second, true
 }
 
-// says is an answer in one line.
-func (l *listener) says(a answer) error {
+// errorOf is an answer in one line.
+func (l *listener) errorOf(a answer) error {
 	text := fmt.Sprintf("%s answered %d", l.shown, a.status)
 	if name := http.StatusText(a.status); name != "" {
 		text += " " + name

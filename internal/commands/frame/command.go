@@ -58,8 +58,8 @@ func NoZeroPriority(_ context.Context, c *Call) error {
 	return nil
 }
 
-// tell opens the journal, if there is one, for a command that changes messages.
-func tell(ctx context.Context, c *Call) error {
+// openJournal opens the journal, if there is one, for a command that changes messages.
+func openJournal(ctx context.Context, c *Call) error {
 	if dry, err := c.cmd.Flags().GetBool("dry-run"); err == nil && dry {
 		return nil
 	}
@@ -102,7 +102,7 @@ func (k Command) Cobra(c *Call) *cobra.Command {
 		}}
 	}
 	if k.Tells {
-		steps = slices.Insert(steps, 0, tell)
+		steps = slices.Insert(steps, 0, openJournal)
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c.cmd, c.Args = cmd, args

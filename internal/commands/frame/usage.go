@@ -17,7 +17,7 @@ import (
 // what is right, and completes topics.
 func (c *Call) Strict(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return Misused("%w; %s%s -h shows the flags", expected(err), meant(cmd, err), cmd.CommandPath())
+		return Misused("%w; %s%s -h shows the flags", expected(err), suggestions(cmd, err), cmd.CommandPath())
 	})
 	cmd.SuggestionsMinimumDistance = 2
 	cmd.Long, cmd.Example = c.Ours(cmd.Long), c.Ours(cmd.Example)
@@ -62,8 +62,8 @@ func expected(err error) error {
 	return fmt.Errorf("--%s is %q, %w", invalid.GetFlag().Name, invalid.GetValue(), why)
 }
 
-// meant asks for the flags that one resembles which is not there: by a few letters, or by its end, as act does console-act.
-func meant(cmd *cobra.Command, err error) string {
+// suggestions asks whether a flag that does not exist was one of those that resemble it: by a few letters, or by its end, as act does console-act.
+func suggestions(cmd *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
 		return ""

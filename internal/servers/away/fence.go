@@ -38,7 +38,7 @@ func (w *Watch) Fence(key string, was, is int64) (forgotten bool) {
 func (l *Log) forgets(addr string, was, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if last, said := l.forgot[addr]; said && (now.Sub(last) < sameLoss || was.Sub(last) < sameLoss) {
+	if last, logged := l.forgot[addr]; logged && (now.Sub(last) < sameLoss || was.Sub(last) < sameLoss) {
 		return false
 	}
 	l.forgot[addr] = now

@@ -110,10 +110,10 @@ func (n Need) lacks(ctx context.Context, server redis.UniversalClient, topics []
 			lacks = append(lacks, rightTo(call))
 		}
 	}
-	heard, matrix := may[len(plain):len(plain)+2*len(all)], may[len(plain)+2*len(all):]
+	channels, matrix := may[len(plain):len(plain)+2*len(all)], may[len(plain)+2*len(all):]
 	lacks = append(lacks, diagnose(keys, commands, func(c, k int) bool { return matrix[c*len(keys)+k] }, may[0])...)
 	for i, c := range all {
-		lacks = append(lacks, n.channelRights(ctx, server, c, heard[2*i], heard[2*i+1])...)
+		lacks = append(lacks, n.channelRights(ctx, server, c, channels[2*i], channels[2*i+1])...)
 	}
 	return lacks, nil
 }

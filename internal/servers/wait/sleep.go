@@ -21,18 +21,18 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 	case <-ctx.Done():
 		slept = false
 	}
-	if sum, is := ctx.Value(slepts{}).(*atomic.Int64); is {
+	if sum, is := ctx.Value(sleptKey{}).(*atomic.Int64); is {
 		sum.Add(int64(time.Since(began)))
 	}
 	return slept
 }
 
-type slepts struct{}
+type sleptKey struct{}
 
 // Counted is a context, and how long all that uses it has slept by then: for who wants to know how long it has worked.
 func Counted(ctx context.Context) (counted context.Context, slept func() time.Duration) {
 	var sum atomic.Int64
-	return context.WithValue(ctx, slepts{}, &sum), func() time.Duration { return time.Duration(sum.Load()) }
+	return context.WithValue(ctx, sleptKey{}, &sum), func() time.Duration { return time.Duration(sum.Load()) }
 }
 
 // Group waits until all of a group have ended, or returns the error of ctx when that ends.

@@ -35,7 +35,7 @@ With several consoles, --title says on each page which one it is. Without
   rmqd console --listen :8081 --tokens tokens.json --hide-contents
   rmqd console --listen :8081 --user-header X-Forwarded-User`,
 	GoFlags: func(flags *flag.FlagSet) frame.Step {
-		s := &showing{door: addDoorFlags(flags, "127.0.0.1:8081")}
+		s := &showing{endpoint: addEndpointFlags(flags, "127.0.0.1:8081")}
 		flags.BoolVar(&s.act, "act", false, "let people change something")
 		flags.BoolVar(&s.hide, "hide-contents", false, "show no contents of messages")
 		flags.Var(&s.header, "user-header", "`header` in which a proxy puts the name of who asks")
@@ -47,7 +47,7 @@ With several consoles, --title says on each page which one it is. Without
 
 // showing is one call of rmqd console.
 type showing struct {
-	*door
+	*endpoint
 	log       *logFlag
 	act, hide bool
 	title     string

@@ -102,7 +102,7 @@ func TestWayIn(t *testing.T) {
 	s.order("order 1")
 	alone := start(t, "console at", s.server.Addr(), "console")
 	beside := start(t, "console at", s.server.Addr(), "serve", "--console")
-	safe := &door{console: "/", cert: "cert.pem", at: &net.TCPAddr{IP: net.IPv4(127, 0, 1, 1), Port: 8081}}
+	safe := &endpoint{console: "/", cert: "cert.pem", at: &net.TCPAddr{IP: net.IPv4(127, 0, 1, 1), Port: 8081}}
 	people := "this console is only for people on its own machine: open "
 	const programs = `{"type":"urn:rmq:other-host","title":"The request names another host","status":403,"detail":"without --tokens this is only for programs on its own machine: ask for it as localhost or 127.0.0.1"}` + "\n"
 	for address, want := range map[string]string{
@@ -124,7 +124,7 @@ func TestWayIn(t *testing.T) {
 			t.Errorf("%s: %s\nnot %s", address, text, want)
 		}
 	}
-	if text := safe.wayIn(); !strings.HasPrefix(text, people+"https://127.0.1.1:8081/, or") {
+	if text := safe.howToReach(); !strings.HasPrefix(text, people+"https://127.0.1.1:8081/, or") {
 		t.Error(text)
 	}
 }
@@ -206,7 +206,7 @@ func TestConsoleRefuses(t *testing.T) {
 	must.Do(t, err)
 	defer taken.Close()
 	at := taken.Addr().String()
-	s.fails(1, []string{"console", "--listen", at}, "rmqd: listen at "+at+": another program listens there; try --listen "+beside(ctx, at)+"\n")
+	s.fails(1, []string{"console", "--listen", at}, "rmqd: listen at "+at+": another program listens there; try --listen "+nextPort(ctx, at)+"\n")
 	for _, name := range []string{"X Y", "", "X:", "Ü", "X\n"} {
 		s.fails(2, []string{"console", "--user-header", name}, "--user-header is ", ", not the name of a header, such as X-Forwarded-User: letters, digits and -")
 	}
@@ -222,7 +222,7 @@ func TestConsoleRefuses(t *testing.T) {
 func TestBeside(t *testing.T) {
 	t.Parallel()
 	for at, want := range map[string]string{"127.0.0.1:8081": "127.0.0.1:8082", ":8081": ":8082", "[::1]:8081": "[::1]:8082", ":65535": ":65534", "localhost:http": "localhost:81"} {
-		if got := beside(ctx, at); got != want {
+		if got := nextPort(ctx, at); got != want {
 			t.Errorf("%s: %s, not %s", at, got, want)
 		}
 	}
@@ -234,7 +234,7 @@ func TestTitle(t *testing.T) {
 	for _, c := range []struct{ given, tokens, want string }{
 		{"", "", "localhost:6379"}, {"production", "", "production"}, {"", "tokens.json", ""}, {"production", "tokens.json", "production"},
 	} {
-		d := &door{file: c.tokens}
+		d := &endpoint{file: c.tokens}
 		if got := d.titleOf(c.given, "localhost:6379"); got != c.want {
 			t.Errorf("%+v: %q", c, got)
 		}

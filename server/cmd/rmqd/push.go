@@ -132,14 +132,14 @@ func shown(t webhook.Target) string { return t.Topic.Name + " to " + t.Shown() }
 // targets reads the flags, or the file that they name.
 func (p *pushing) targets() ([]webhook.Target, error) {
 	if p.config != "" {
-		beside := ""
+		extra := ""
 		p.flags.VisitAll(func(f *flag.Flag) {
 			if f.Value.String() != f.DefValue && f.Name != "config" && f.Name != "check" && f.Name != "log" && f.Name != "metrics" {
-				beside = f.Name
+				extra = f.Name
 			}
 		})
-		if beside != "" {
-			return nil, frame.Misused("--%s beside --config: put it into the file, or leave --config out", beside)
+		if extra != "" {
+			return nil, frame.Misused("--%s beside --config: put it into the file, or leave --config out", extra)
 		}
 		all, err := webhook.Load(p.config)
 		if err != nil {

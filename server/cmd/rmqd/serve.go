@@ -44,7 +44,7 @@ look, unless you give --console-act.`,
   rmqd serve --console --console-act`,
 	GoFlags: func(flags *flag.FlagSet) frame.Step {
 		s := &serving{}
-		s.door = addDoorFlags(flags, "127.0.0.1:8080")
+		s.endpoint = addEndpointFlags(flags, "127.0.0.1:8080")
 		flags.IntVar(&s.gateway.MaxBody, "max-body", 1<<20, "longest body in `bytes`")
 		flags.IntVar(&s.gateway.MaxContent, "max-content", 256<<10, "longest content of a message in `bytes`")
 		flags.IntVar(&s.gateway.MaxWaiting, "max-waiting", 1000, "how many `takes` may wait at a time")
@@ -63,7 +63,7 @@ look, unless you give --console-act.`,
 
 // serving is one call of rmqd serve.
 type serving struct {
-	*door
+	*endpoint
 	log                    *logFlag
 	gateway                gateway.Config
 	withConsole, act, hide bool
@@ -83,7 +83,7 @@ func (s *serving) run(ctx context.Context, call *frame.Call) error {
 		return frame.Misused("--console-act, --console-title and --hide-contents are about the console: give --console, too")
 	}
 	log := s.log.logger(call.Errs)
-	listener, err := s.door.open(ctx, log)
+	listener, err := s.endpoint.open(ctx, log)
 	if err != nil {
 		return err
 	}

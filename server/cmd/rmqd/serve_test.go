@@ -201,7 +201,7 @@ func TestServeRefuses(t *testing.T) {
 		{2, "--listen [::]:0", "without --tokens"},
 		{2, "--listen nowhere.invalid:0", "without --tokens"},
 		{2, "--listen 8080", `--listen is "8080"; it must be host:port`},
-		{1, "--listen " + taken.Addr().String(), "rmqd: listen at " + taken.Addr().String() + ": another program listens there; try --listen " + beside(ctx, taken.Addr().String()) + "\n"},
+		{1, "--listen " + taken.Addr().String(), "rmqd: listen at " + taken.Addr().String() + ": another program listens there; try --listen " + nextPort(ctx, taken.Addr().String()) + "\n"},
 		{1, "--listen 127.0.0.1:1000000", "; is it an address of this machine, and may you listen at this port?"},
 		{2, "--tokens " + wrong, "it has no tokens, so no one may do anything"},
 		{2, "--tokens nothing.json", "nothing.json: no such file or directory; rmqd token NAME --tokens nothing.json makes it"},

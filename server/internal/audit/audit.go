@@ -13,8 +13,8 @@ import (
 	"github.com/slotmq/go-rmq/inspector"
 )
 
-// Deed is what someone has changed or exported, or tried to.
-type Deed struct {
+// Action is what someone has changed or exported, or tried to.
+type Action struct {
 	By     string
 	What   string
 	Topic  string   // empty: no topic's
@@ -28,8 +28,8 @@ type Deed struct {
 // longest bounds what a request says of itself.
 const longest = 200
 
-// Log writes a line. A deed that failed has its error.
-func (d Deed) Log(log *zap.Logger, r *http.Request, err error) {
+// Log writes a line. An action that failed has its error.
+func (d Action) Log(log *zap.Logger, r *http.Request, err error) {
 	from, _, _ := net.SplitHostPort(r.RemoteAddr)
 	fields := []zap.Field{zap.String("by", d.By), zap.String("from", from), zap.String("what", d.What)}
 	add := func(name, text string) {

@@ -77,7 +77,7 @@ func (r *Reading) note(value any, err error, began, now time.Time) {
 // Watch is a stream that wants to know when its subjects were read again.
 type Watch struct {
 	subjects map[string]bool // nil: it is not known yet, and it hears of all
-	News     chan struct{}
+	Changed  chan struct{}
 }
 
 // New returns a collector, whose readings end with closing.
@@ -292,13 +292,13 @@ func (c *Collector) read(ctx context.Context, s *subject, busy chan struct{}) Re
 		s.busy = nil
 	}
 	close(busy)
-	c.tellLocked(s.name)
+	c.notifyLocked(s.name)
 	return s.got
 }
 
 // Watch has a stream hear of what changes, until stop is called.
 func (c *Collector) Watch() (w *Watch, stop func()) {
-	w = &Watch{News: make(chan struct{}, 1)}
+	w = &Watch{Changed: make(chan struct{}, 1)}
 	c.mu.Lock()
 	c.watches[w] = true
 	c.mu.Unlock()
@@ -327,24 +327,24 @@ func (c *Collector) Act() {
 	c.acted = c.now()
 }
 
-// Tell lets those who watch a subject know that it has changed.
-func (c *Collector) Tell(name string) {
+// Notify lets those who watch a subject know that it has changed.
+func (c *Collector) Notify(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.tellLocked(name)
+	c.notifyLocked(name)
 }
 
-func (c *Collector) tellLocked(name string) {
+func (c *Collector) notifyLocked(name string) {
 	for w := range c.watches {
 		if w.subjects == nil || w.subjects[name] {
-			w.tell()
+			w.notify()
 		}
 	}
 }
 
-func (w *Watch) tell() {
+func (w *Watch) notify() {
 	select {
-	case w.News <- struct{}{}:
+	case w.Changed <- struct{}{}:
 	default:
 	}
 }

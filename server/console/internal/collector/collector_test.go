@@ -173,13 +173,13 @@ func TestWatched(t *testing.T) {
 		t.Errorf("%d readings in a minute", m.reads)
 	}
 	select {
-	case <-w.News:
+	case <-w.Changed:
 	default:
 		t.Error("the viewer does not hear of them")
 	}
 	m.Get(context.Background(), "b", true, m.read)
 	select {
-	case <-w.News:
+	case <-w.Changed:
 		t.Error("the viewer hears of what its page does not show")
 	default:
 	}
@@ -314,20 +314,20 @@ func TestNoNewsIsMissed(t *testing.T) {
 	defer stop()
 	heard := func() bool {
 		select {
-		case <-w.News:
+		case <-w.Changed:
 			return true
 		default:
 			return false
 		}
 	}
-	if m.Tell("job 1"); !heard() {
+	if m.Notify("job 1"); !heard() {
 		t.Error("what ended before its page was shown is missed")
 	}
 	m.Follow(w, map[string]bool{"job 1": true})
-	if m.Tell("job 2"); heard() {
+	if m.Notify("job 2"); heard() {
 		t.Error("the page of one job hears of another one")
 	}
-	if m.Tell("job 1"); !heard() {
+	if m.Notify("job 1"); !heard() {
 		t.Error("not heard")
 	}
 }

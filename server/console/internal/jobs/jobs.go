@@ -19,7 +19,7 @@ type Jobs struct {
 	closing context.Context    // ends all jobs
 	hold    func() error       // is called before a job begins, which it may refuse
 	release func()             // is called when a job has ended
-	tell    func(about string) // is called when there is something new of a subject
+	notify  func(about string) // is called when there is something new of a subject
 
 	mu  sync.Mutex
 	all map[string]*Job
@@ -44,19 +44,19 @@ type Job struct {
 	Rate   float64
 	Began  time.Time
 
-	mu     sync.Mutex
-	done   int
-	ended  time.Time
-	result string
-	err    error
-	asked  bool // to stop
-	cancel context.CancelFunc
-	news   func()
+	mu      sync.Mutex
+	done    int
+	ended   time.Time
+	result  string
+	err     error
+	asked   bool // to stop
+	cancel  context.CancelFunc
+	changed func()
 }
 
-// Deed is what is logged of it.
-func (j *Job) Deed(now string, count int) audit.Deed {
-	d := audit.Deed{What: j.What + now, Topic: j.Topic, Count: count, Which: j.Which, Filter: j.Filter}
+// Action is what is logged about it.
+func (j *Job) Action(now string, count int) audit.Action {
+	d := audit.Action{What: j.What + now, Topic: j.Topic, Count: count, Which: j.Which, Filter: j.Filter}
 	if j.Rate > 0 {
 		d.With = fmt.Sprintf("%g/s", j.Rate)
 	}
@@ -67,8 +67,8 @@ func (j *Job) Deed(now string, count int) audit.Deed {
 func (j *Job) Subject() string { return "job " + j.ID }
 
 // New returns no jobs yet, whose surroundings are these.
-func New(closing context.Context, hold func() error, release func(), tell func(about string)) *Jobs {
-	return &Jobs{closing: closing, hold: hold, release: release, tell: tell, all: map[string]*Job{}}
+func New(closing context.Context, hold func() error, release func(), notify func(about string)) *Jobs {
+	return &Jobs{closing: closing, hold: hold, release: release, notify: notify, all: map[string]*Job{}}
 }
 
 // NewKey names a form.
@@ -120,14 +120,14 @@ func (js *Jobs) add(j *Job) (*Job, error) {
 
 // Begin runs a job beside the request, which ends before. One that has the same id is returned instead. Note is called when it begins
 // and when it ends.
-func (js *Jobs) Begin(j *Job, note func(audit.Deed, error), run func(context.Context) (string, error)) (*Job, error) {
+func (js *Jobs) Begin(j *Job, note func(audit.Action, error), run func(context.Context) (string, error)) (*Job, error) {
 	if len(j.ID) < 20 || len(j.ID) > 40 {
 		return nil, problem.Torn
 	}
 	var ctx context.Context
 	ctx, j.cancel = context.WithCancel(js.closing)
 	j.Began = time.Now()
-	j.news = func() { js.tell(j.Subject()) }
+	j.changed = func() { js.notify(j.Subject()) }
 	there, err := js.add(j)
 	if err == nil && there == j {
 		err = js.hold()
@@ -136,13 +136,13 @@ func (js *Jobs) Begin(j *Job, note func(audit.Deed, error), run func(context.Con
 		j.cancel()
 		return there, err
 	}
-	note(j.Deed(" begins", j.Total), nil)
+	note(j.Action(" begins", j.Total), nil)
 	go func() {
 		defer js.release()
 		defer j.cancel()
 		text, err := run(ctx)
 		j.end(text, err)
-		did := j.Deed(" ends", j.State().Done)
+		did := j.Action(" ends", j.State().Done)
 		did.Result = text
 		note(did, err)
 	}()
@@ -162,14 +162,14 @@ func (j *Job) Show(done int) {
 	j.mu.Lock()
 	j.done = done
 	j.mu.Unlock()
-	j.news()
+	j.changed()
 }
 
 func (j *Job) end(result string, err error) {
 	j.mu.Lock()
 	j.ended, j.result, j.err = time.Now(), result, err
 	j.mu.Unlock()
-	j.news()
+	j.changed()
 }
 
 // Progress is how far a job is.

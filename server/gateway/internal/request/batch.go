@@ -87,8 +87,8 @@ type Outcomes struct {
 }
 
 // Verdicts are what the poller is told, and how many messages had which outcome.
-func (f Finish) Verdicts() (verdicts []poll.Verdict, said Outcomes, err error) {
-	said.Of = map[string]int{}
+func (f Finish) Verdicts() (verdicts []poll.Verdict, outcomes Outcomes, err error) {
+	outcomes.Of = map[string]int{}
 	for n, r := range f.Results {
 		v, err := r.Verdict.read()
 		var content string
@@ -98,16 +98,16 @@ func (f Finish) Verdicts() (verdicts []poll.Verdict, said Outcomes, err error) {
 		}
 		switch {
 		case err != nil:
-			return nil, said, problem.Inside(err, fmt.Sprintf("results[%d]", n))
+			return nil, outcomes, problem.Inside(err, fmt.Sprintf("results[%d]", n))
 		case one:
 			v = v.Of(content)
-			said.Of[r.Outcome]++
+			outcomes.Of[r.Outcome]++
 		default:
-			said.Rest = r.Outcome
+			outcomes.Rest = r.Outcome
 		}
 		verdicts = append(verdicts, v)
 	}
-	return verdicts, said, nil
+	return verdicts, outcomes, nil
 }
 
 // Verdicts are one.

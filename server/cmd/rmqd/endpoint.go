@@ -23,8 +23,8 @@ import (
 	"github.com/slotmq/go-rmq/server/tokens"
 )
 
-// door is where a service is reached, and who may come in.
-type door struct {
+// endpoint is where a service is reached, and who may use it.
+type endpoint struct {
 	listen, file, cert, key string
 	tokens                  *tokens.File // nil: none are needed
 	stop                    func()
@@ -36,45 +36,45 @@ type door struct {
 }
 
 // onlyConsole reports whether people are all who come here: then a proxy may sign them in.
-func (d *door) onlyConsole() bool { return d.console == "/" }
+func (e *endpoint) onlyConsole() bool { return e.console == "/" }
 
-func addDoorFlags(flags *flag.FlagSet, listen string) *door {
-	d := &door{}
-	flags.StringVar(&d.listen, "listen", listen, "`host:port` to listen at; no host: all addresses of this machine")
-	flags.StringVar(&d.file, "tokens", "", "`file` that says who may do what")
-	flags.StringVar(&d.cert, "tls-cert", "", "`file` of the certificate, with those between it and the root")
-	flags.StringVar(&d.key, "tls-key", "", "`file` of its key")
-	return d
+func addEndpointFlags(flags *flag.FlagSet, listen string) *endpoint {
+	e := &endpoint{}
+	flags.StringVar(&e.listen, "listen", listen, "`host:port` to listen at; no host: all addresses of this machine")
+	flags.StringVar(&e.file, "tokens", "", "`file` that says who may do what")
+	flags.StringVar(&e.cert, "tls-cert", "", "`file` of the certificate, with those between it and the root")
+	flags.StringVar(&e.key, "tls-key", "", "`file` of its key")
+	return e
 }
 
 // open reads the tokens and listens.
-func (d *door) open(ctx context.Context, log *zap.Logger) (net.Listener, error) {
-	if (d.cert == "") != (d.key == "") {
+func (e *endpoint) open(ctx context.Context, log *zap.Logger) (net.Listener, error) {
+	if (e.cert == "") != (e.key == "") {
 		return nil, frame.Misused("give both --tls-cert and --tls-key, or neither of them")
 	}
-	if err := d.readTokens(); err != nil {
+	if err := e.readTokens(); err != nil {
 		return nil, err
 	}
-	d.stop = d.rereadOnHangup(log) // from now on SIGHUP does not end the process
-	listener, err := d.bind(ctx)
+	e.stop = e.rereadOnHangup(log) // from now on SIGHUP does not end the process
+	listener, err := e.bind(ctx)
 	if err != nil {
-		d.shut()
+		e.shut()
 	}
 	return listener, err
 }
 
 // shut ends what open began, but for the listener.
-func (d *door) shut() { d.stop() }
+func (e *endpoint) shut() { e.stop() }
 
 // readTokens reads the file of tokens, if there is to be one.
-func (d *door) readTokens() (err error) {
-	if d.file == "" {
+func (e *endpoint) readTokens() (err error) {
+	if e.file == "" {
 		return nil
 	}
-	d.tokens, err = tokens.Open(d.file)
+	e.tokens, err = tokens.Open(e.file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return frame.Misused("--tokens: %w; rmqd token NAME --tokens %s makes it", err, d.file)
+		return frame.Misused("--tokens: %w; rmqd token NAME --tokens %s makes it", err, e.file)
 	case err != nil:
 		return frame.Misused("--tokens: %w", err)
 	}
@@ -82,27 +82,27 @@ func (d *door) readTokens() (err error) {
 }
 
 // bind listens. No one is asked who they are at a port without tokens, so it must be one of this machine only.
-func (d *door) bind(ctx context.Context) (net.Listener, error) {
-	host, port, err := net.SplitHostPort(d.listen)
+func (e *endpoint) bind(ctx context.Context) (net.Listener, error) {
+	host, port, err := net.SplitHostPort(e.listen)
 	if err != nil {
-		return nil, frame.Misused("--listen is %q; it must be host:port, such as 127.0.0.1:8080 or :8080", d.listen)
+		return nil, frame.Misused("--listen is %q; it must be host:port, such as 127.0.0.1:8080 or :8080", e.listen)
 	}
-	if d.file == "" && d.header == "" && !loopback(ctx, host) {
-		return nil, d.tooOpen(port)
+	if e.file == "" && e.header == "" && !loopback(ctx, host) {
+		return nil, e.tooOpen(port)
 	}
 	var cfg *tls.Config
-	if d.cert != "" {
-		pair, err := tls.LoadX509KeyPair(d.cert, d.key)
+	if e.cert != "" {
+		pair, err := tls.LoadX509KeyPair(e.cert, e.key)
 		if err != nil {
 			return nil, frame.Misused("--tls-cert and --tls-key: %w", err)
 		}
 		cfg = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
 	}
-	listener, err := listenAt(ctx, "--listen", d.listen)
+	listener, err := listenAt(ctx, "--listen", e.listen)
 	if err != nil {
 		return nil, err
 	}
-	d.at = listener.Addr()
+	e.at = listener.Addr()
 	if cfg != nil {
 		listener = tls.NewListener(listener, cfg)
 	}
@@ -110,21 +110,21 @@ func (d *door) bind(ctx context.Context) (net.Listener, error) {
 }
 
 // tooOpen says what others could do at a port, and all ways to keep them from it.
-func (d *door) tooOpen(port string) error {
+func (e *endpoint) tooOpen(port string) error {
 	rights, proxy := "", ""
-	if d.onlyConsole() {
+	if e.onlyConsole() {
 		rights = " --rights look,act"
 		proxy = "; or give --user-header NAME, if a proxy in front signs people in"
 	}
 	return frame.Misused("--listen is %q, which others reach, and without --tokens they may %s: make a token by rmqd token NAME%s --tokens tokens.json, and give --tokens tokens.json%s; or give --listen 127.0.0.1:%s",
-		d.listen, d.may, rights, proxy, port)
+		e.listen, e.may, rights, proxy, port)
 }
 
 // listenAt listens at what a flag says.
 func listenAt(ctx context.Context, flag, at string) (net.Listener, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", at)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, frame.Failed("listen at %s: another program listens there; try %s %s", at, flag, beside(ctx, at))
+		return nil, frame.Failed("listen at %s: another program listens there; try %s %s", at, flag, nextPort(ctx, at))
 	}
 	var op *net.OpError
 	if errors.As(err, &op) {
@@ -136,8 +136,8 @@ func listenAt(ctx context.Context, flag, at string) (net.Listener, error) {
 	return listener, nil
 }
 
-// beside is an address with the next port.
-func beside(ctx context.Context, at string) string {
+// nextPort is an address with the next port.
+func nextPort(ctx context.Context, at string) string {
 	host, name, _ := net.SplitHostPort(at)
 	port, _ := net.DefaultResolver.LookupPort(ctx, "tcp", name) // it has been found before, to listen there
 	next := port + 1
@@ -162,9 +162,9 @@ func loopback(ctx context.Context, host string) bool {
 }
 
 // serverOf bounds what a client may do without having said anything. Bodies and answers have bounds of their own.
-func (d *door) serverOf(h http.Handler, to *zap.Logger) *http.Server {
-	if d.file == "" && d.header == "" {
-		h = d.onlyThisMachine(h)
+func (e *endpoint) serverOf(h http.Handler, to *zap.Logger) *http.Server {
+	if e.file == "" && e.header == "" {
+		h = e.onlyThisMachine(h)
 	}
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
@@ -173,19 +173,19 @@ func (d *door) serverOf(h http.Handler, to *zap.Logger) *http.Server {
 }
 
 // rereadOnHangup reads the tokens again on SIGHUP, until stop is called.
-func (d *door) rereadOnHangup(log *zap.Logger) (stop func()) {
+func (e *endpoint) rereadOnHangup(log *zap.Logger) (stop func()) {
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
 	go func() {
 		for range hangup {
-			if d.tokens == nil {
+			if e.tokens == nil {
 				continue
 			}
-			if err := d.tokens.Reread(); err != nil {
+			if err := e.tokens.Reread(); err != nil {
 				log.Error("the tokens stay as they were", zap.Error(err))
 				continue
 			}
-			log.Info("the tokens were read again", zap.String("file", d.file))
+			log.Info("the tokens were read again", zap.String("file", e.file))
 		}
 	}()
 	return func() {
@@ -203,36 +203,36 @@ func mayDo(act bool) string {
 }
 
 // url is the service at a host:port.
-func (d *door) url(at string) string {
-	if d.cert != "" {
+func (e *endpoint) url(at string) string {
+	if e.cert != "" {
 		return "https://" + at
 	}
 	return "http://" + at
 }
 
 // titleOf is the title of the console. People who sign in are not shown where Redis is, unless you say so.
-func (d *door) titleOf(given, redis string) string {
-	if given == "" && d.file == "" {
+func (e *endpoint) titleOf(given, redis string) string {
+	if given == "" && e.file == "" {
 		return redis
 	}
 	return given
 }
 
 // greet says where the service is, who may come in, and what they may do there.
-func (d *door) greet(call *frame.Call, what, path, may string, at net.Listener) {
+func (e *endpoint) greet(call *frame.Call, what, path, may string, at net.Listener) {
 	who := "anyone who reaches this port may " + may
 	switch {
-	case d.header != "":
+	case e.header != "":
 		who = "anyone who reaches this port without the proxy may " + may + ": let only the proxy reach it"
-	case d.file != "":
-		who = "tokens of " + d.file
+	case e.file != "":
+		who = "tokens of " + e.file
 	}
-	fmt.Fprintf(call.Errs, "%s %s%s, Redis at %s; %s; until Ctrl-C\n", what, d.url(at.Addr().String()), path, call.RedisAt(), who)
+	fmt.Fprintf(call.Errs, "%s %s%s, Redis at %s; %s; until Ctrl-C\n", what, e.url(at.Addr().String()), path, call.RedisAt(), who)
 }
 
 // onlyThisMachine refuses requests that name another host: a page of another site, whose name leads to this machine for
 // a moment, could make a browser send them.
-func (d *door) onlyThisMachine(h http.Handler) http.Handler {
+func (e *endpoint) onlyThisMachine(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := r.Host
 		if name, _, err := net.SplitHostPort(host); err == nil {
@@ -243,22 +243,22 @@ func (d *door) onlyThisMachine(h http.Handler) http.Handler {
 			h.ServeHTTP(w, r)
 			return
 		}
-		if d.console == "" || !strings.HasPrefix(r.URL.Path+"/", d.console) {
+		if e.console == "" || !strings.HasPrefix(r.URL.Path+"/", e.console) {
 			gateway.RefuseOtherHost(w, "without --tokens this is only for programs on its own machine: ask for it as localhost or 127.0.0.1")
 			return
 		}
-		http.Error(w, d.wayIn(), http.StatusForbidden)
+		http.Error(w, e.howToReach(), http.StatusForbidden)
 	})
 }
 
-// wayIn says how to reach the console, to people who have named another host.
-func (d *door) wayIn() string {
-	host, port, _ := net.SplitHostPort(d.at.String())
+// howToReach says how to reach the console, to people who have named another host.
+func (e *endpoint) howToReach() string {
+	host, port, _ := net.SplitHostPort(e.at.String())
 	if host == "127.0.0.1" || host == "::1" { // localhost is no other address of this machine, such as 127.0.1.1
 		host = "localhost"
 	}
-	text := "this console is only for people on its own machine: open " + d.url(net.JoinHostPort(host, port)) + d.console + ", or start it with --tokens"
-	if d.onlyConsole() {
+	text := "this console is only for people on its own machine: open " + e.url(net.JoinHostPort(host, port)) + e.console + ", or start it with --tokens"
+	if e.onlyConsole() {
 		text += ", or with --user-header behind a proxy"
 	}
 	return text
