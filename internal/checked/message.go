@@ -45,24 +45,7 @@ func Open(t message.Topic, m message.Message, maxContent int) (Message, error) {
 		return Message{}, unknown(m == nil)
 	}
 	c := Message{Content: common.Content, SlotBasis: common.SlotBasis}
-	var err error
-	// A type switch and no method call: so that a message passed by value
-	// need not be moved to the heap.
-	switch m := m.(type) {
-	case message.RangeMerge:
-		c.Kind, c.Value, c.FromNow = message.KindRangeMerge, ceilMillis(m.Range), true
-		if err = span("Range", m.Range); err == nil && (m.Extend || m.Ceiling != 0) {
-			c.Ceiling, err = ceilMillis(m.Ceiling), ceiling(m)
-		}
-	case message.Priority:
-		c.Kind, c.Value = message.KindPriority, m.Priority
-		err = Priority(m.Priority)
-	case message.FixedTime:
-		c.Kind, c.Value = message.KindFixedTime, ceilUnixMilli(m.At)
-		if err = Due(m.At, m.In); m.In != 0 {
-			c.Value, c.FromNow = ceilMillis(m.In), true
-		}
-	}
+	err := c.setKind(m)
 	if c.Kind != t.Kind {
 		return c, Invalid("Message", c.Kind.String(), "of the kind of topic "+Quote(t.Name)+": "+t.Kind.String())
 	}
@@ -85,6 +68,27 @@ func Open(t message.Topic, m message.Message, maxContent int) (Message, error) {
 		c.Note, err = c.note(t, common.TTL, common.Headers)
 	}
 	return c, err
+}
+
+// setKind sets the kind, and what it alone has. It is a type switch and no method call, so that
+// a message passed by value need not be moved to the heap.
+func (c *Message) setKind(m message.Message) (err error) {
+	switch m := m.(type) {
+	case message.RangeMerge:
+		c.Kind, c.Value, c.FromNow = message.KindRangeMerge, ceilMillis(m.Range), true
+		if err = span("Range", m.Range); err == nil && (m.Extend || m.Ceiling != 0) {
+			c.Ceiling, err = ceilMillis(m.Ceiling), ceiling(m)
+		}
+	case message.Priority:
+		c.Kind, c.Value = message.KindPriority, m.Priority
+		err = Priority(m.Priority)
+	case message.FixedTime:
+		c.Kind, c.Value = message.KindFixedTime, ceilUnixMilli(m.At)
+		if err = Due(m.At, m.In); m.In != 0 {
+			c.Value, c.FromNow = ceilMillis(m.In), true
+		}
+	}
+	return err
 }
 
 // unknown refuses what is no message.

@@ -114,12 +114,15 @@ func (t Target) Check() error {
 			return err
 		}
 	}
-	if t.Proxy != "" {
-		if u, err := url.Parse(t.Proxy); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-			return refuse("Proxy", "not shown, since it may hold a password", "a URL such as http://proxy.example:3128")
-		}
+	return t.checkProxy()
+}
+
+func (t Target) checkProxy() error {
+	u, err := url.Parse(t.Proxy)
+	if t.Proxy == "" || err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" {
+		return nil
 	}
-	return nil
+	return refuse("Proxy", "not shown, since it may hold a password", "a URL such as http://proxy.example:3128")
 }
 
 // checkURL does not show what is behind the host: that may be as good as a password.
@@ -141,7 +144,7 @@ func (t Target) checkURL() error {
 		return refuse("URL", "one with a user", "without: set the header Authorization instead")
 	case u.Fragment != "":
 		return refuse("URL", "one with a #fragment", "without: it is not sent")
-	case u.Scheme == "http" && !t.AllowHTTP && !(t.AllowPrivate && loopback(u.Hostname())):
+	case u.Scheme == "http" && !t.mayBePlain(u.Hostname()):
 		return refuse("URL", display(u), "https; or allow http for this target: then all on the way can read the messages")
 	}
 	if addr, err := netip.ParseAddr(u.Hostname()); err == nil && t.Proxy == "" {
@@ -150,6 +153,11 @@ func (t Target) checkURL() error {
 		}
 	}
 	return nil
+}
+
+// mayBePlain reports whether http, which all on the way can read, is allowed to a host.
+func (t Target) mayBePlain(host string) bool {
+	return t.AllowHTTP || t.AllowPrivate && loopback(host)
 }
 
 // Shown is what people may see of the URL: scheme and host.

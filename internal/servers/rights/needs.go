@@ -84,19 +84,24 @@ func (n Need) keysOf(t Topic) []key {
 		all = append(all, key{k.Meta, "meta{" + slot + "}", words("hget")})
 	}
 	if t.Notes {
-		note := key{k.Note(), "note{" + slot + "}", words("hmget hset")}
-		switch {
-		case n.Restores:
-			note.commands = words("hdel hlen hset")
-		case n.Changes:
-			note.commands = append(note.commands, words("hdel hget")...)
-		case n.Worker:
-			note.commands = append(note.commands, words("hdel hget hscan")...)
-			all = append(all, key{k.Prepare, "prepare{" + slot + "}", words("zmscore")}, key{k.Retry, "retry{" + slot + "}", words("zmscore")})
-		}
-		all = append(all, note, key{k.Meta, "meta{" + slot + "}", words("hget")})
+		all = append(all, n.noteKeys(k, slot)...)
 	}
 	return all
+}
+
+// noteKeys are the keys that the notes of a slot need.
+func (n Need) noteKeys(k protocol.SlotKeys, slot string) []key {
+	note, meta := key{k.Note(), "note{" + slot + "}", words("hmget hset")}, key{k.Meta, "meta{" + slot + "}", words("hget")}
+	switch {
+	case n.Restores:
+		note.commands = words("hdel hlen hset")
+	case n.Changes:
+		note.commands = append(note.commands, words("hdel hget")...)
+	case n.Worker:
+		note.commands = append(note.commands, words("hdel hget hscan")...)
+		return []key{{k.Prepare, "prepare{" + slot + "}", words("zmscore")}, {k.Retry, "retry{" + slot + "}", words("zmscore")}, note, meta}
+	}
+	return []key{note, meta}
 }
 
 // working are the keys for sending and handling.

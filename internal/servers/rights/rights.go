@@ -138,16 +138,10 @@ func commandsOf(keys []key) []string {
 func diagnose(keys []key, commands []string, may func(command, key int) bool, plainWorks bool) []string {
 	forbidden, closed := make([]bool, len(commands)), make([]bool, len(keys))
 	for c := range commands {
-		forbidden[c] = true
-		for k := range keys {
-			forbidden[c] = forbidden[c] && !may(c, k)
-		}
+		forbidden[c] = none(len(keys), func(k int) bool { return may(c, k) })
 	}
 	for k := range keys {
-		closed[k] = true
-		for c := range commands {
-			closed[k] = closed[k] && !may(c, k)
-		}
+		closed[k] = none(len(commands), func(c int) bool { return may(c, k) })
 	}
 	if plainWorks && !slices.Contains(closed, false) {
 		clear(forbidden)
@@ -170,6 +164,16 @@ func diagnose(keys []key, commands []string, may func(command, key int) bool, pl
 		}
 	}
 	return append(lacks, apart...)
+}
+
+// none reports whether something is true of none of 0 to n-1.
+func none(n int, is func(i int) bool) bool {
+	for i := range n {
+		if is(i) {
+			return false
+		}
+	}
+	return true
 }
 
 // channelRights are those to a channel of wake-ups that are missing.

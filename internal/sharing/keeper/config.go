@@ -60,8 +60,7 @@ func (c Config) validate() error {
 		return invalid("Servers", "empty", "at least one host:port")
 	}
 	for _, s := range c.Servers {
-		host, port, err := net.SplitHostPort(s)
-		if n, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil || n == 0 || host == "" || strings.ContainsAny(host, ", /") {
+		if !validServer(s) {
 			return invalid("Servers", fmt.Sprintf("%.80q", s), "one host:port for each server; a path belongs into Root")
 		}
 	}
@@ -81,6 +80,13 @@ func (c Config) validate() error {
 		return invalid("Weight", c.Weight, fmt.Sprintf("from %v to %v, or 0 for 1", 1.0/maxWeight, maxWeight))
 	}
 	return nil
+}
+
+// validServer reports whether s is one host:port.
+func validServer(s string) bool {
+	host, port, err := net.SplitHostPort(s)
+	n, bad := strconv.ParseUint(port, 10, 16)
+	return err == nil && bad == nil && n > 0 && host != "" && !strings.ContainsAny(host, ", /")
 }
 
 func validRoot(root string) bool {

@@ -51,14 +51,7 @@ func (c *coordinator) lead(ctx context.Context) error {
 			listen.Reset(c.session.Timeout() / session.Beats / 2)
 		}
 		plans, urgent := c.plan(now)
-		switch {
-		case len(plans) == 0:
-			c.delay.reset()
-			alarm.Stop()
-		case changed || c.delay.first.IsZero():
-			c.delay.note(now, urgent, c.delays)
-			alarm.Reset(time.Until(c.delay.due))
-		}
+		c.arm(alarm, now, len(plans) > 0, changed, urgent)
 		all = false
 		select {
 		case <-alarm.C:
@@ -80,6 +73,18 @@ func (c *coordinator) lead(ctx context.Context) error {
 		case <-ctx.Done():
 			return errOver
 		}
+	}
+}
+
+// arm sets the alarm at which the plans are written, and stops it if there are none.
+func (c *coordinator) arm(alarm *time.Timer, now time.Time, plans, changed, urgent bool) {
+	switch {
+	case !plans:
+		c.delay.reset()
+		alarm.Stop()
+	case changed || c.delay.first.IsZero():
+		c.delay.note(now, urgent, c.delays)
+		alarm.Reset(time.Until(c.delay.due))
 	}
 }
 

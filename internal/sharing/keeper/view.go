@@ -94,9 +94,18 @@ func (v viewer) all(ctx context.Context) (seen View, err error) {
 	if seen.Tree, err = v.seeTree(ctx); err != nil {
 		return seen, err
 	}
+	if seen.Workers, err = v.seeWorkers(ctx); err != nil {
+		return seen, err
+	}
+	seen.Topics, err = v.seeTopics(ctx)
+	return seen, err
+}
+
+// seeWorkers returns the workers, by id.
+func (v viewer) seeWorkers(ctx context.Context) (all []WorkerView, err error) {
 	children, err := v.session.Children(ctx, v.workers())
 	if err != nil {
-		return seen, err
+		return nil, err
 	}
 	leaves := map[string]bool{}
 	for _, child := range children {
@@ -113,29 +122,34 @@ func (v viewer) all(ctx context.Context) (seen View, err error) {
 		if errors.Is(err, zk.ErrNoNode) {
 			continue // gone since
 		} else if err != nil {
-			return seen, err
+			return nil, err
 		}
 		w.Leaving = leaves[id]
-		seen.Workers = append(seen.Workers, w)
+		all = append(all, w)
 	}
-	topics, err := v.session.Children(ctx, v.topics())
+	slices.SortFunc(all, func(a, b WorkerView) int { return cmp.Compare(a.ID, b.ID) })
+	return all, nil
+}
+
+// seeTopics returns the topics, by name.
+func (v viewer) seeTopics(ctx context.Context) (all []TopicView, err error) {
+	children, err := v.session.Children(ctx, v.topics())
 	if err != nil {
-		return seen, err
+		return nil, err
 	}
-	for _, child := range topics {
+	for _, child := range children {
 		name, err := unescape(child)
 		if err != nil {
 			continue
 		}
 		t, err := v.seeTopic(ctx, name)
 		if err != nil {
-			return seen, err
+			return nil, err
 		}
-		seen.Topics = append(seen.Topics, t)
+		all = append(all, t)
 	}
-	slices.SortFunc(seen.Workers, func(a, b WorkerView) int { return cmp.Compare(a.ID, b.ID) })
-	slices.SortFunc(seen.Topics, func(a, b TopicView) int { return cmp.Compare(a.Name, b.Name) })
-	return seen, nil
+	slices.SortFunc(all, func(a, b TopicView) int { return cmp.Compare(a.Name, b.Name) })
+	return all, nil
 }
 
 func (v viewer) seeTree(ctx context.Context) (string, error) {

@@ -26,13 +26,8 @@ type Draft struct {
 // Message makes the message for a topic, and checks it, but for what only the clock of the Redis server can tell. The
 // limit of its content is that of all programs, since one may have a larger limit than the next.
 func (d Draft) Message(t message.Topic) (message.Message, error) {
-	if t.Kind != message.KindRangeMerge && (d.Extend || d.Ceiling != nil) {
-		field := "extend"
-		if !d.Extend {
-			field = "ceiling"
-		}
-		return nil, &FieldError{Field: field, Value: "given", Limit: "left out in a " + t.Kind.String() + " topic",
-			text: fmt.Sprintf("%s is a %s topic: extend and ceiling are for range merges", t.Name, t.Kind)}
+	if err := d.checkExtend(t); err != nil {
+		return nil, err
 	}
 	given := d.given()
 	unique, ttl := or(d.Unique, 0), or(d.TTL, 0)
@@ -62,6 +57,19 @@ func (d Draft) Message(t message.Topic) (message.Message, error) {
 	}
 	_, err := checked.Open(t, m, limits.ContentBytes)
 	return m, err
+}
+
+// checkExtend refuses extend and ceiling in a topic without range merges.
+func (d Draft) checkExtend(t message.Topic) error {
+	if t.Kind == message.KindRangeMerge || !d.Extend && d.Ceiling == nil {
+		return nil
+	}
+	field := "extend"
+	if !d.Extend {
+		field = "ceiling"
+	}
+	return &FieldError{Field: field, Value: "given", Limit: "left out in a " + t.Kind.String() + " topic",
+		text: fmt.Sprintf("%s is a %s topic: extend and ceiling are for range merges", t.Name, t.Kind)}
 }
 
 // given are the fields of which a message needs one.

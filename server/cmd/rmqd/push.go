@@ -132,20 +132,7 @@ func shown(t webhook.Target) string { return t.Topic.Name + " to " + t.Shown() }
 // targets reads the flags, or the file that they name.
 func (p *pushing) targets() ([]webhook.Target, error) {
 	if p.config != "" {
-		extra := ""
-		p.flags.VisitAll(func(f *flag.Flag) {
-			if f.Value.String() != f.DefValue && f.Name != "config" && f.Name != "check" && f.Name != "log" && f.Name != "metrics" {
-				extra = f.Name
-			}
-		})
-		if extra != "" {
-			return nil, frame.Misused("--%s beside --config: put it into the file, or leave --config out", extra)
-		}
-		all, err := webhook.Load(p.config)
-		if err != nil {
-			return nil, frame.Misused("--config: %w", err)
-		}
-		return all, nil
+		return p.fromFile()
 	}
 	t := p.target
 	t.Timeout, t.Allow = time.Duration(p.timeout), p.allow
@@ -173,6 +160,24 @@ func (p *pushing) targets() ([]webhook.Target, error) {
 		return nil, asFlag(err)
 	}
 	return []webhook.Target{t}, nil
+}
+
+// fromFile reads the targets from the file of --config, which leaves no room for most other flags.
+func (p *pushing) fromFile() ([]webhook.Target, error) {
+	extra := ""
+	p.flags.VisitAll(func(f *flag.Flag) {
+		if f.Value.String() != f.DefValue && f.Name != "config" && f.Name != "check" && f.Name != "log" && f.Name != "metrics" {
+			extra = f.Name
+		}
+	})
+	if extra != "" {
+		return nil, frame.Misused("--%s beside --config: put it into the file, or leave --config out", extra)
+	}
+	all, err := webhook.Load(p.config)
+	if err != nil {
+		return nil, frame.Misused("--config: %w", err)
+	}
+	return all, nil
 }
 
 // flagOf is the flag that sets a field of a target.
