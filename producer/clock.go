@@ -28,7 +28,7 @@ const (
 	readings = 3
 	quick    = time.Millisecond
 
-	// drift is by how much two clocks run apart, at most: 1 ms in 10 s.
+	// drift is how far two clocks drift apart at most: 1 ms in 10 s.
 	drift = 1.0 / 10_000
 )
 
@@ -168,7 +168,7 @@ func (c *clock) look(key string) {
 			r = *last
 			r.expires = now.Add(time.Second)
 		}
-		known = c.last.CompareAndSwap(last, &r) // else a connection was lost meanwhile: who has answered?
+		known = c.last.CompareAndSwap(last, &r) // else a connection was lost in between: which server has answered?
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// late is so long that no answer takes that long by itself, also on a busy machine.
+// late is longer than any answer takes by itself, also on a busy machine.
 const late = 3 * time.Second
 
 // slowTime lets the next question for the time reach the server late only, and
@@ -68,7 +68,7 @@ func TestOneSlowAnswerOfTheClock(t *testing.T) {
 	<-through // the first answer was the slow one
 	check("at first")
 
-	// So it is with a later one, for which nobody waits.
+	// The same holds for a later one, for which no send waits.
 	c := clockOf(p)
 	r := *c.last.Load()
 	r.expires = time.Time{}

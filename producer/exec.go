@@ -30,8 +30,8 @@ type executor struct {
 	doubts doubts        // whether a server is still the master
 }
 
-// exec sends the commands of a writer, and wake-ups behind them. It returns whether they were
-// behind all of them: commands that were redirected came later.
+// exec sends the commands of a writer, and wake-ups behind them. It returns whether all
+// commands came before the wake-ups: one that was redirected came later.
 //
 // On a Cluster they go to the server itself, not through the Cluster's client. That one
 // sends commands without a key, PUBLISH and WAIT, to any server, and it may be one that

@@ -19,8 +19,8 @@ import (
 // Pointers as arguments. &f.scores[e] is written to Redis as the number it points to. The number itself, in an any,
 // would be an allocation for each message.
 
-// Limits of one flight: enough to fill a write, little enough that a huge
-// batch does not keep everybody else waiting.
+// Limits of one flight: enough to fill a write, but so little that a huge batch does
+// not keep all others waiting.
 const (
 	flightMessages = 4096
 	flightBytes    = 8 << 20

@@ -13,8 +13,8 @@ import (
 // finds nothing and sleeps on. Waiting for a round trip of their own would slow every send. If no flight follows, they
 // go alone.
 
-// Wake-ups wait for each other. A busy writer publishes once in a millisecond at most. Each costs Redis, and every
-// worker that hears it, as much as some messages, and workers hardly sleep where messages come that fast.
+// Wake-ups wait for each other. A busy writer publishes once in a millisecond at most. Each wake-up costs Redis,
+// and every worker that gets it, as much as some messages; and workers hardly sleep while messages come that fast.
 
 // retryFor is how long a failed command is sent again before its callers get the error:
 // a little longer than a quick failover takes. The flusher waits between two tries, each
@@ -119,8 +119,8 @@ func (to *writer) write(f *flight) {
 	to.written(f)
 }
 
-// written ends a flight that has its answers. Where there is a journal, the senders learn them when
-// that says so.
+// written ends a flight that has its answers. If there is a journal, the senders get them when the
+// journal has answered.
 func (to *writer) written(f *flight) {
 	if to.cfg.Journal != nil {
 		to.planWakes(f)
@@ -133,8 +133,8 @@ func (to *writer) written(f *flight) {
 	f.release()
 }
 
-// replaced reports whether another server has the slot by now than the one that
-// was tried: then another try may succeed at once.
+// replaced reports whether the slot is now on another server than the one that was
+// tried: then another try may succeed at once.
 func (to *writer) replaced(w *write) bool {
 	_, addr, err := cluster.MasterFor(to.run, to.rdb, w.lane.store())
 	return err == nil && addr != w.tried

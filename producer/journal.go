@@ -36,8 +36,8 @@ func (e *executor) number(cmds []redis.Cmder, at server, writes []*write) []redi
 	return cmds
 }
 
-// numberOf is the number of the slot, read behind a write that has an answer. Where Redis has just lost it, it
-// is made of what the server's clock is known to say.
+// numberOf is the number of the slot, read behind a write that has an answer. If Redis has just lost it, it is
+// made from the server's clock.
 func (to *writer) numberOf(w *write) int64 {
 	numbered := &w.lane.topic.slots[w.lane.slot].numbered
 	if has := w.number.Err() == nil; has != numbered.Load() {
@@ -59,8 +59,8 @@ func (p *Producer) ready() error {
 	return p.cfg.Journal.Ready()
 }
 
-// journal tells the journal of a flight that has its answers. The senders learn them when it says
-// so; meanwhile the next flights are written.
+// journal passes a flight that has its answers to the journal. The senders get them when the
+// journal has answered; until then the next flights are written.
 func (to *writer) journal(f *flight) {
 	all := to.sends(f)
 	if len(all) == 0 {
@@ -70,7 +70,7 @@ func (to *writer) journal(f *flight) {
 	f.refs.Add(1)
 	to.idle.Add(1)
 	to.mu.Lock()
-	to.busy++ // Close waits for it, also when nobody flushes any more
+	to.busy++ // Close waits for it, also when no flusher runs any more
 	f.journaled = true
 	to.mu.Unlock()
 	to.cfg.Journal.Sent(all, func(err error) {
@@ -114,7 +114,7 @@ func (to *writer) sends(f *flight) (all []*message.Sends) {
 	return all
 }
 
-// stored reports whether an entry of a write with an answer is in Redis because of it.
+// stored reports whether a write that was answered has put an entry into Redis.
 func (f *flight) stored(entry int32) bool {
 	return f.outcomes[entry] != Duplicate && (f.errs == nil || f.errs[entry] == nil || f.errs[entry] == ErrNotReplicated)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// told is a journal that keeps what it is told.
+// told is a journal that keeps what it gets.
 type told struct {
 	mu       sync.Mutex
 	sends    []message.Sends
@@ -45,7 +45,7 @@ func (j *told) Sent(all []*message.Sends, then func(error)) {
 	then(nil)
 }
 
-// lines returns what the journal was told, without times to come, and forgets it.
+// lines returns what the journal got, without times to come, and forgets it.
 func (j *told) lines() (lines []string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -81,7 +81,7 @@ func (j *told) want(t *testing.T, lines ...string) {
 	}
 }
 
-// The number is the slot's, and what has changed nothing is told as such.
+// The number is the slot's, and the journal learns which sends changed nothing.
 func TestJournalIsToldWhatWasSent(t *testing.T) {
 	t.Parallel()
 	rdb := servertest.SharedRedis(t).Client(t)
@@ -167,7 +167,7 @@ func TestJournalNumbersGrowOverALossOfRedis(t *testing.T) {
 	send("8")
 }
 
-// Senders wait for the journal, and nobody waits for them.
+// Senders wait for the journal, and nothing waits for them.
 func TestSendWaitsForTheJournal(t *testing.T) {
 	t.Parallel()
 	rdb := servertest.SharedRedis(t).Client(t)

@@ -21,23 +21,23 @@ var errAway = errors.New("the server was away for so long that another one may h
 
 // doubts are about masters that answered late, or have not answered yet. When a master
 // that was frozen goes on, it first executes and acknowledges what it finds in its
-// sockets. Only then it hears that a replica was made master, and throws those writes
-// away.
+// sockets. Only then does it learn that a replica was made master, and it throws those
+// writes away.
 //
-// It may also be that nobody has taken its place yet, and a replica is about to: the other masters
-// still call it failed. Then its answers wait for the outcome, but for no longer than so long after the
-// first of them: nobody may want to take its place.
+// Perhaps no replica has taken its place yet, but one is about to: the other masters still call it
+// failed. Then its answers wait for the outcome, but only for a while after the first of them: perhaps
+// no replica will.
 type doubts struct {
 	waits time.Duration
 	mu    sync.Mutex
 	about map[string]time.Time // address → when it answered again; zero: it has not yet
 }
 
-// askAgain is about the pause between two questions whether there is an outcome.
+// askAgain is about how long to wait before asking again whether there is an outcome.
 const askAgain = 100 * time.Millisecond
 
-// electionTakes is how long a replica takes to be made master, from when others call its master failed: it waits for 0.5
-// to 1 s, longer if other replicas have newer data, and is elected in one round trip.
+// electionTakes is how long it takes to make a replica master, once others call its master failed: the replica waits
+// for 0.5 to 1 s, longer if other replicas have newer data, and is elected in one round trip.
 const electionTakes = 2 * time.Second
 
 func newDoubts() doubts { return doubts{waits: electionTakes, about: map[string]time.Time{}} }
@@ -71,7 +71,7 @@ func (d *doubts) any(addr string) bool {
 	return doubted
 }
 
-// answered notes that a server answers again, and returns until when an outcome is waited for.
+// answered notes that a server answers again, and returns until when to wait for an outcome.
 func (d *doubts) answered(addr string) time.Time {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -89,7 +89,7 @@ func (e *executor) address(at server) string {
 	return ""
 }
 
-// judge sees to it that the answers of a server count only if they may.
+// judge makes the answers of a server count only if they may.
 func (e *executor) judge(addr string, asking, late bool, writes []*write) {
 	switch {
 	case slices.ContainsFunc(writes, func(w *write) bool { return w.Err() == nil }):
@@ -107,12 +107,12 @@ func (e *executor) judge(addr string, asking, late bool, writes []*write) {
 //
 // One key stands for all writes, whatever hash slots theirs are in. A replica that takes
 // over gets all hash slots of its master at once, so the server has lost all of them or
-// none. A single one leaves a master by a migration, in which the master takes part:
-// what it has acknowledged moves along. (Only a person can give away a single hash slot
-// of a server that stands still, and loses what is in it.)
+// none. A single hash slot leaves a master only by a migration, in which the master
+// takes part: what it has acknowledged moves along. (A person can give away a single
+// hash slot of a server that stands still, but that loses what is in it.)
 func (e *executor) confirm(addr string, asking, late bool, writes []*write) {
 	key := writes[0].lane.store()
-	if asking { // its hash slot is on the way there, and not there by anybody's word
+	if asking { // its hash slot is on the way there, and no server says that it has arrived
 		key = ""
 	}
 	for until := e.doubts.answered(addr); ; {

@@ -243,7 +243,7 @@ func TestDoubtsWhileAHashSlotMoves(t *testing.T) {
 	move.Finish(t)
 }
 
-// A client may deal out the keys to servers that are no Cluster. One that was slow is
+// A client may spread the keys over servers that are no Cluster. One that was slow is
 // trusted: none of the others takes its place.
 func TestSlowServerThatIsNoClusters(t *testing.T) {
 	t.Parallel()

@@ -33,8 +33,8 @@ func (p *Producer) wrap() error {
 }
 
 // moved is a message in memory of its own, since middleware may keep it. If m itself were
-// passed on, each Send would ask for memory for the message that it is called with, also
-// without middleware. It is false for what Send refuses anyway: nil, and pointers.
+// passed on, each Send would have to allocate its message, also without middleware. It is
+// false for what Send refuses anyway: nil, and pointers.
 func moved(m message.Message) (message.Message, bool) {
 	c, valid := message.CommonOf(m)
 	return message.With(m, c), valid

@@ -16,7 +16,7 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// A wake-up that nobody hears at the master of its slots goes to all masters. Where somebody hears it
+// A wake-up that no worker gets at the master of its slots goes to all masters. If a worker gets it
 // there, nothing is published to the others.
 func TestWakeUpsStayAtTheirMaster(t *testing.T) {
 	t.Parallel()
@@ -150,7 +150,7 @@ type heardSlots struct {
 	slots map[int]bool
 }
 
-// widelyHeard are those of which all masters are told.
+// widelyHeard are those that go to all masters.
 func widelyHeard(t *testing.T, cluster *servertest.RedisCluster, topic message.Topic) *heardSlots {
 	t.Helper()
 	heard := &heardSlots{of: topic, slots: map[int]bool{}}
@@ -179,7 +179,7 @@ func (h *heardSlots) listen(t *testing.T, sub *redis.PubSub) {
 	}()
 }
 
-// sendToAll has a new producer send to each slot of a topic.
+// sendToAll lets a new producer send to each slot of a topic.
 func sendToAll(t *testing.T, cluster *servertest.RedisCluster, topic message.Topic) {
 	t.Helper()
 	p := newProducer(t, cluster.Client(t), Config{})

@@ -9,8 +9,8 @@ import (
 	"github.com/slotmq/go-rmq/internal/servers/silence"
 )
 
-// A call whose context has no deadline waits for an answer for as long as the client waits for one, which is 5 s unless
-// you set it, and for a moment more: so it says why a request failed, if one has.
+// A call whose context has no deadline waits for an answer a moment longer than the client does, which waits 5 s unless
+// you set it. So if a request failed, the call can say why.
 const (
 	readTimeout = 5 * time.Second
 	momentMore  = time.Second
@@ -35,7 +35,7 @@ func sendTimeoutOf(rdb redis.UniversalClient, cfg Config) time.Duration {
 	return read + momentMore
 }
 
-// patience is that of one call. What it waits for is done by others, for all callers.
+// patience is that of one call. Other goroutines do what it waits for, for all callers.
 type patience struct {
 	*shared
 	ctx   context.Context
@@ -45,9 +45,9 @@ type patience struct {
 
 func (s *shared) waits(ctx context.Context) patience { return patience{shared: s, ctx: ctx} }
 
-// wait returns when done is closed, or with an error when ctx has ended. If that has no deadline, it ends when nothing
-// that the call waits for was done for a while. Callers that wait for the same share an alarm: the first of them set it,
-// so it goes off before the while of any other is over. A timer for each call would cost a fifth of a send.
+// wait returns when done is closed, or with an error when ctx has ended. If that has no deadline, it also ends after a
+// while without any progress. Callers that wait for the same thing share an alarm: the first of them set it, so it goes
+// off before any other has waited too long. A timer for each call would cost a fifth of a send.
 func (p *patience) wait(done, alarm <-chan struct{}) error {
 	if isClosed(done) {
 		return nil
@@ -69,7 +69,7 @@ func (p *patience) wait(done, alarm <-chan struct{}) error {
 	}
 }
 
-// waitOn waits for what is left of the while, with a timer of the call's own.
+// waitOn waits for the rest of that time, with a timer of the call's own.
 func (p *patience) waitOn(done <-chan struct{}) error {
 	timer := time.NewTimer(p.begun + p.sendTimeout - time.Since(epoch))
 	defer timer.Stop()
@@ -100,7 +100,8 @@ func isClosed(done <-chan struct{}) bool {
 	}
 }
 
-// silence says which server the call has waited for, and is what a deadline would have brought.
+// silence is the error that a deadline would have brought, and says which server the call has
+// waited for.
 func (p *patience) silence() error {
 	return &silence.Error{Server: silence.Server(p.rdb), Within: p.sendTimeout, Err: context.DeadlineExceeded}
 }

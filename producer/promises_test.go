@@ -44,7 +44,7 @@ func TestPromises(t *testing.T) {
 	bound := sendTimeoutOf(rdb, Config{})
 	protocol.Says("A caller that names no deadline waits for 6 s.", 6*time.Second, bound)
 	reference := promises.Of(t, "docs/REFERENCE.md")
-	reference.Says("A context without a deadline ends for a send after 6 s without an answer,", 6*time.Second, bound)
+	reference.Says("Without a deadline, a send gives up after 6 s without an answer,", 6*time.Second, bound)
 	hasty := redis.NewClient(&redis.Options{ReadTimeout: time.Millisecond})
 	defer hasty.Close()
 	reference.Says("and never before 5 s", 5*time.Second, sendTimeoutOf(hasty, Config{}))

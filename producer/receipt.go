@@ -11,9 +11,9 @@ const (
 	// Config.ExactReceipts. Or the message is Unique, the answer to a first try got lost, and
 	// the second try was a duplicate: of the first one, or of an equal message.
 	Accepted Outcome = iota
-	// Stored: the content did not wait. One in flight, waiting for its retry, or
-	// dead does not count as waiting (but in literal topics of the Priority and
-	// FixedTime kinds, one that waits for its retry does).
+	// Stored: the content did not wait. A message in flight, waiting for its retry, or
+	// dead does not count as waiting. (In literal topics of the Priority and FixedTime
+	// kinds, one that waits for its retry does.)
 	Stored
 	// Merged: the content waited already. A RangeMerge keeps its first time, or has moved
 	// it if it Extends; a Priority or FixedTime has taken the new priority or time.
@@ -28,8 +28,8 @@ func (o Outcome) String() string {
 	return [...]string{"accepted", "stored", "merged", "duplicate"}[o]
 }
 
-// Receipt of a message that was sent. If a reply got lost and the send was repeated, Merged
-// may mean: with the first try of this same message.
+// Receipt of a message that was sent. If a reply got lost and the send was repeated, the
+// message may have Merged with its own first try.
 type Receipt struct {
 	Outcome Outcome
 	Slot    int // of the topic, to which the message belongs

@@ -47,7 +47,7 @@ func TestEndlessRedirectionIsNoSuccess(t *testing.T) {
 }
 
 // A Cluster grows: the first hash slot moves to a master that has none yet, which
-// CLUSTER SLOTS does not tell of.
+// CLUSTER SLOTS does not name.
 func TestSendsFollowToANewMaster(t *testing.T) {
 	t.Parallel()
 	servers := servertest.Cluster(t, 2, 0)

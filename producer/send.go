@@ -183,8 +183,8 @@ func (o *opened) addTo(f *flight, t *topic) ticket {
 	return ticket{flight: f, entry: f.add(t, o.slot, &o.Message), slot: o.slot, kind: o.Kind, past: o.past}
 }
 
-// await returns what became of a message. If nobody waits any more before it is written, it
-// is withdrawn.
+// await returns what became of a message. If its caller stops waiting before it is written,
+// it is withdrawn.
 func (p *Producer) await(w *patience, k ticket) (Receipt, error) {
 	for {
 		late := w.wait(k.done, k.alarm)
@@ -198,7 +198,7 @@ func (p *Producer) await(w *patience, k ticket) (Receipt, error) {
 			w.over = false
 			return k.receipt()
 		case w.over && (k.journaled || k.by.heard.Load() > int64(w.begun)):
-			p.mu.Unlock() // Redis answers: the journal has a bound of its own, and others were first
+			p.mu.Unlock() // Redis answers: the journal has a bound of its own, or other messages came first
 			w.over = false
 			continue
 		case k.taken:

@@ -118,8 +118,8 @@ func (s *topics) of(w *patience, t message.Topic) (*topic, error) {
 }
 
 // check is a question to Redis about a topic, under way, for all callers that wait: whether its
-// definition agrees with the stored one, or whether rights are there. It is nil once the producer is
-// closed.
+// definition agrees with the stored one, or whether rights are there. It is nil after the producer
+// was closed.
 type check struct {
 	done chan struct{} // closed when err is final
 	err  error
@@ -193,8 +193,8 @@ func (s *topics) compare(t *topic) (err error) {
 	return silence.Explain(s.rdb, err)
 }
 
-// tooLate refuses a message that the topic's listener would find too late, as far as that is known by now. A send does not
-// wait for long to learn it: another server than the message's may hold the definition.
+// tooLate refuses a message that the topic's listener would find too late, as far as that is known by now. A send does
+// not wait long to find that out: the definition may be on another server than the message.
 func (s *topics) tooLate(w *patience, t *topic, m *checked.Message, now time.Time) error {
 	asked := s.checkDefinition(t)
 	if asked == nil {

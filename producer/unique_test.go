@@ -78,7 +78,7 @@ func TestUnique(t *testing.T) {
 }
 
 // The answer of the first try is lost, and a worker handles the message before the second one: then
-// nothing is stored again, and the sender is not told that it was a duplicate of itself.
+// nothing is stored again, and the sender does not learn that it was a duplicate of itself.
 func TestUniqueAfterALostReply(t *testing.T) {
 	t.Parallel()
 	for kind, m := range uniques {
@@ -117,7 +117,7 @@ func TestUniqueAfterALostReply(t *testing.T) {
 }
 
 // One batch has a message in a command that was executed, and is sent again behind an earlier one that was
-// not. It has stored the message once, and is not told that it was a duplicate.
+// not. It has stored the message once, and does not learn that it was a duplicate.
 func TestUniqueAcrossARetry(t *testing.T) {
 	t.Parallel()
 	server := servertest.Redis(t)
@@ -183,7 +183,7 @@ func TestUniqueAfterAForgottenScript(t *testing.T) {
 	})
 }
 
-// A duplicate wakes nobody.
+// A duplicate wakes no worker.
 func TestDuplicatesWakeNobody(t *testing.T) {
 	t.Parallel()
 	rdb := servertest.Redis(t).Client(t)

@@ -31,7 +31,7 @@ func (to *writer) announce(f *flight) {
 	}
 }
 
-// unannounce has the wake-ups of a flight come again, because some were sent before all of it
+// unannounce plans the wake-ups of a flight again, because some were sent before all of it
 // was stored.
 func (f *flight) unannounce() {
 	for i := range f.lanes {
@@ -79,14 +79,14 @@ func (to *writer) planWake(f *flight, l *lane, isNew func(entry int32) bool) {
 	to.wakes[l.topic] = protocol.AppendWake(to.wakes[l.topic], l.slot, in)
 }
 
-// After a wake-up was not heard at its own master of a Cluster a writer publishes to all for so long; and
-// after slots have moved, until the workers have seen it, too.
+// How long a writer of a Cluster publishes to all masters: after no worker got a wake-up at its own
+// master, and after slots have moved, until the workers have seen that, too.
 const unheardFor, movedFor = 100 * time.Millisecond, time.Minute
 
 // viewEvery is how often a writer that publishes asks where the slots of the Cluster are, as workers do.
 const viewEvery = 5 * time.Second
 
-// near is where the wake-ups of a topic are heard that are published at one master.
+// near is where workers get the wake-ups of a topic that are published at one master.
 type near struct {
 	slot   int       // the lowest that the topic has there
 	widely time.Time // until then they are published to all masters
@@ -136,8 +136,8 @@ func (t *topic) nearest(to *writer, now time.Time) (slot int, ok bool) {
 }
 
 // published forgets the wake-ups that Redis has taken, and those that it never will. The
-// others go with the next write; those that nobody heard at one master then go to all. A lost
-// wake-up fails no send: the workers' safety look finds the messages.
+// others go with the next write; those that no worker got at one master then go to all. A
+// lost wake-up fails no send: the workers' safety look finds the messages.
 func (to *writer) published(all []publication) {
 	for _, x := range all {
 		err := x.Err()

@@ -286,7 +286,7 @@ type shut chan struct{}
 func (s shut) Write(p []byte) (int, error) { <-s; return len(p), nil }
 func (s shut) Sync() error                 { return nil }
 
-// The user may not publish any more, and the log that would tell so blocks. Messages are sent.
+// The user may not publish any more, and the log that would say so blocks. Messages are sent.
 func TestLogThatBlocksHoldsUpNoSend(t *testing.T) {
 	t.Parallel()
 	rdb := servertest.Redis(t).Client(t)

@@ -13,10 +13,10 @@ import (
 	"github.com/slotmq/go-rmq/internal/servers/silence"
 )
 
-// A unique message that is sent again stays unique. Where a command of a slot is sent again, those behind it are, too. A
-// unique message among them may have been stored before, and then meets its own entry in seen. Without Unique it would
-// be stored once more if a worker has handled it meanwhile, which must not be. So it is sent as it was, and its outcome
-// is Accepted.
+// A unique message that is sent again stays unique. Where a command of a slot is sent again, those behind it are, too.
+// A unique message among them may have been stored before, and then meets its own entry in seen. If it were sent
+// without Unique, and a worker had already handled it, it would be stored a second time, which must not be. So it is
+// sent as it was, and its outcome is Accepted.
 
 // Limits of one command: long enough to be cheap, short enough not to hold up
 // the server.
@@ -123,7 +123,7 @@ type write struct {
 	at              server // where this try goes, when that is known
 	tried           string // address of the first server of this try
 
-	number *redis.StringCmd // the slot's, read behind this try; nil: nobody asks
+	number *redis.StringCmd // the slot's, read behind this try; nil: it is not needed
 	clock  *redis.TimeCmd   // read behind that; nil: the slot had a number
 }
 
@@ -201,7 +201,7 @@ func (w *write) record(by *writer, f *flight) {
 	}
 }
 
-// recordAll notes an answer that all entries share, but for the places of those refused.
+// recordAll notes an answer that all entries share, except those that were refused.
 func (w *write) recordAll(by *writer, f *flight, stored int64, refused []int64) {
 	outcome, accepted := Accepted, len(w.entries)-len(refused)
 	switch int(stored) {

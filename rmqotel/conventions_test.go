@@ -37,7 +37,7 @@ func conventions(t *testing.T) map[string]map[string]string {
 	return all
 }
 
-// The list has no name that the pinned version of the conventions does not have.
+// Each name in the list is in the pinned version of the conventions.
 func TestListIsOfThePinnedVersion(t *testing.T) {
 	t.Parallel()
 	if schemaURL != "https://opentelemetry.io/schemas/1.43.0" {

@@ -45,7 +45,8 @@ const (
 	directionKey = attribute.Key("direction") // of a slot: gained, left
 )
 
-// Upper bounds of the buckets, in seconds. Those of durations are what the conventions ask for.
+// Upper bounds of the buckets, in seconds. The bounds for durations are those of the
+// conventions.
 var (
 	durationBounds = []float64{0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10}
 	latenessBounds = []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800}

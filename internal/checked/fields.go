@@ -42,8 +42,7 @@ func ceiling(m message.RangeMerge) error {
 	return span(field, m.Ceiling)
 }
 
-// minAt: an earlier time is most likely a number of seconds that was taken for
-// milliseconds.
+// minAt: an earlier time is most likely in seconds, where milliseconds are expected.
 var minAt = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 var maxAt = time.UnixMilli(limits.MaxTime).Add(-1)

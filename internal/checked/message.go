@@ -13,8 +13,8 @@ import (
 // sent marks a context.
 type sent struct{}
 
-// Sent is a context for messages that were sent before, into an outbox or to another topic. Whether they are late by now,
-// their listener says.
+// Sent is a context for messages that were sent before, into an outbox or to another topic. Their listener decides
+// whether they are late by now.
 func Sent(ctx context.Context) context.Context { return context.WithValue(ctx, sent{}, true) }
 
 // IsSent reports whether ctx is of Sent.
@@ -32,13 +32,13 @@ type Message struct {
 	Value   int64
 	FromNow bool
 	TTL     int64  // how long it may live, in ms; 0: for ever
-	Note    string // what a topic with notes is told of it: see protocol.NoteArg
+	Note    string // what a topic with notes keeps of it: see protocol.NoteArg
 	Unique  int64  // for how many ms an equal one is a duplicate; 0: none ever is
 	Ceiling int64  // ms after its first send beyond which later ones do not move it; 0: they never do
 }
 
 // Open validates m for topic t and takes it apart. maxContent bounds the content in
-// bytes. Whether its time has passed is a question of its own: see [Message.Past].
+// bytes. It does not check whether its time has passed: see [Message.Past].
 func Open(t message.Topic, m message.Message, maxContent int) (Message, error) {
 	common, ok := message.CommonOf(m)
 	if !ok {

@@ -163,7 +163,7 @@ func TestVerify(t *testing.T) {
 		if r.code != 1 || !strings.HasPrefix(r.errs, "rmq: 2 findings, 2 rules (FLAG, WHY); ") || strings.Count(r.out, "  rule  ") != 2 || strings.Count(r.errs, "\n") != 1 {
 			t.Errorf("%+v", r)
 		}
-		must.Do(t, s.rdb.HSet(ctx, "why{orders_3}", "nowhere", "no entry").Err()) // the sentence of a rule is told once
+		must.Do(t, s.rdb.HSet(ctx, "why{orders_3}", "nowhere", "no entry").Err()) // the sentence of a rule is printed once
 		r = s.answered("", "verify", "orders")
 		if !strings.Contains(r.errs, "findings, 3 rules (FLAG, ORPHAN, WHY)") || strings.Count(r.out, "  rule  ") != 3 || strings.Count(r.out, ": WHY\n") != 2 {
 			t.Errorf("%+v", r)
@@ -175,7 +175,7 @@ func TestVerify(t *testing.T) {
 	})
 }
 
-// What was found before a signal is told, in JSON, too.
+// What was found before a signal is printed, in JSON, too.
 func TestInterruptedVerify(t *testing.T) {
 	t.Parallel()
 	server := servertest.Redis(t)

@@ -175,7 +175,7 @@ func TestDeadRequeue(t *testing.T) {
 		if all := members(t, s.rdb, topic, inStore); all["order 4700"] != 500 || all["order 4702"] != 500 || len(all) != 2 {
 			t.Error(all)
 		}
-		// One whose priority nobody knows stays dead until it is told.
+		// One whose priority is not known stays dead until it is given.
 		s.text(t, "send", "orders", "order 4704", "--priority", "18") // a live copy
 		if got := s.text(t, "dead", "requeue", "orders", "--yes"); got != "requeued 14 dead messages of orders; 1 of them merged into live copies; 14 stay\n"+
 			"dead, since their priority is not known: --priority gives them one\n" {

@@ -140,7 +140,7 @@ func TestWrongUsage(t *testing.T) {
 	}
 }
 
-// Whoever cannot work at all is told what to do by each command in the same way.
+// If nothing can work at all, each command says in the same way what to do.
 func TestNoRedis(t *testing.T) {
 	t.Parallel()
 	s := servertest.Redis(t)
@@ -161,7 +161,7 @@ func TestNoRedis(t *testing.T) {
 			{"redis://locked:hush@" + s.Addr(), []string{`grant Redis user "locked"`, "docs/DEPLOYMENT.md"}},
 			{"redis-cluster://:hush@" + s.Addr(), []string{"this Redis is no Cluster"}},
 		} {
-			if strings.Join(c.path, " ") == "doctor" { // it tells on stdout, and more
+			if strings.Join(c.path, " ") == "doctor" { // it says so on stdout, and more
 				no.words = []string{"failed", "the lines above say what to do"}
 			}
 			calls.Go(func() { wantFailure(t, append([]string{"--redis", no.url}, c.whole()...), 1, no.words...) })

@@ -189,8 +189,8 @@ func TestDeathsAhead(t *testing.T) {
 	})
 }
 
-// When an answer is lost, nobody knows what became of a step. That is told, and the limit
-// counts it.
+// When an answer is lost, it is not known what became of a step. The command says so, and
+// the limit counts it.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	server := servertest.Redis(t)

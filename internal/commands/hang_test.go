@@ -13,8 +13,8 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// One master of a Cluster hangs: what the others have is told all the same, and by the doctor
-// which one it is.
+// One master of a Cluster hangs: what the others have is shown all the same, and by the
+// doctor which one it is.
 func TestOneMasterHangs(t *testing.T) {
 	t.Parallel()
 	c := servertest.Cluster(t, 3, 0)

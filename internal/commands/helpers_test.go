@@ -37,7 +37,8 @@ func run(p Program, args ...string) result {
 	return result{code, out.String(), progress.ReplaceAllString(errs.String(), "")}
 }
 
-// progress is a line that tells how far a call has come that takes longer than 5 s, as any may on a machine that is busy.
+// progress is a line that says how far a call has come. A call prints it after 5 s, which may happen to any on a busy
+// machine.
 var progress = regexp.MustCompile(`(?m)^\S.*  \d+( of \d+)?  [\d.]+/s.*\n`)
 
 // rootOf is the tree of all commands of a program.

@@ -85,7 +85,8 @@ type strike struct {
 	out     *os.File
 }
 
-// do runs it through the proxy. It tells how it ended, and how many requests there were.
+// do runs it through the proxy. It returns how it ended, and how many requests there
+// were.
 func (s shell) do(proxy *servertest.Proxy, x strike) (state *os.ProcessState, errs string, requests int) {
 	s.t.Helper()
 	s.url = "redis://" + proxy.Addr()
@@ -144,7 +145,8 @@ func (c cemetery) fill() {
 	send(c.t, c.rdb, c.topic, ms...)
 }
 
-// look checks that each content is where it may be, once, and tells how many are dead.
+// look checks that each content is where it may be, once, and returns how many are
+// dead.
 func (c cemetery) look(what string) (dead int) {
 	c.t.Helper()
 	// The last request of a process that was killed may be on its way still.

@@ -16,7 +16,8 @@ import (
 	"github.com/slotmq/go-rmq/slots"
 )
 
-// What is stored under a name that no program of ours would take is told, and does no harm.
+// Something that is stored under a name which no program of ours would take is reported,
+// and does no harm.
 func TestStrangeTopics(t *testing.T) {
 	t.Parallel()
 	server := servertest.Redis(t)

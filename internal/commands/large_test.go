@@ -115,9 +115,9 @@ func largeContents(t *testing.T, dir string) {
 	watching.Wait()
 }
 
-// mostMemory waits for a command and tells the most memory that it had. What the kernel counts
-// for a process that has ended begins with the memory of the one that started it, so the
-// command is looked at while it runs.
+// mostMemory waits for a command and returns the most memory that it had. It looks while the
+// command runs: for a process that has ended, the kernel also counts the memory of the one
+// that started it.
 func mostMemory(t *testing.T, cmd *exec.Cmd) (most int64, err error) {
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()

@@ -84,7 +84,7 @@ func TestPurgeGoesOn(t *testing.T) {
 		if strings.Contains(string(request), "seen{") {
 			calls++
 		}
-		if calls == 3 { // the first one tells what the script is
+		if calls == 3 { // the first one sends the script itself
 			cancel()
 		}
 		return true

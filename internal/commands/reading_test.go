@@ -239,7 +239,7 @@ func TestDoctorFails(t *testing.T) {
 	}
 }
 
-// Of equal priorities nobody knows which goes first.
+// Of equal priorities it is not known which goes first.
 func TestHowManyGoBefore(t *testing.T) {
 	t.Parallel()
 	s := servertest.Redis(t)

@@ -21,7 +21,7 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// docs/DEPLOYMENT.md tells which rights people need. These tests read the lines there and
+// docs/DEPLOYMENT.md says which rights people need. These tests read the lines there and
 // use exactly them.
 
 // account is a line of ACL SETUSER.
@@ -92,7 +92,7 @@ func atRest(t *testing.T, rdb redis.UniversalClient, kind message.Kind) {
 	must.Do(t, rdb.ZAdd(ctx, k.Store, redis.Z{Score: waiting, Member: "sleepy"}, redis.Z{Score: waiting + 1, Member: "lazy"}).Err())
 }
 
-// dies has the worker of the topic be dead, and its lease just over: else the topic is not deleted.
+// dies makes the worker of the topic dead, and its lease just over: else the topic is not deleted.
 func dies(t *testing.T, rdb redis.UniversalClient) {
 	t.Helper()
 	must.Do(t, rdb.Del(ctx, protocol.WorkersKey("orders")).Err())
@@ -154,8 +154,8 @@ func TestRightsOfAllCommands(t *testing.T) {
 	}
 }
 
-// trouble is what went wrong in a row of calls, for want of rights. Who only looks is told
-// by the doctor what a worker would lack, which is no trouble.
+// trouble is what went wrong in a row of calls, for want of rights. Those who only look
+// are told by the doctor what a worker would lack, which is no trouble.
 func trouble(url string, lines [][]string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, line := range lines {

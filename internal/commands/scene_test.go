@@ -49,7 +49,7 @@ func send(t testing.TB, rdb redis.UniversalClient, topic message.Topic, ms ...me
 	})
 }
 
-// stage makes a topic with something in each state, and tells the id of its worker:
+// stage makes a topic with something in each state, and returns the id of its worker:
 //
 //	sleepy   waits for 10 hours          slot 0
 //	binary   waits for 20 hours          slot 3

@@ -97,7 +97,7 @@ func TestSendBatch(t *testing.T) {
 	})
 }
 
-// A bad line is told by its number, and what stands before it is sent.
+// A bad line is named by its number, and what stands before it is sent.
 func TestBadLine(t *testing.T) {
 	t.Parallel()
 	server := servertest.Redis(t)

@@ -55,7 +55,7 @@ func TestWatch(t *testing.T) {
 		}
 	}
 
-	// A topic whose definition cannot be read keeps nobody from watching the others.
+	// A topic whose definition cannot be read does not hide the others.
 	must.Do(t, server.Client(t).SAdd(ctx, protocol.TopicsKey, "strange").Err())
 	out, errs := &watcher{what: "orders", times: 3}, &watcher{what: "\n", times: 1 << 30, enough: func() {}}
 	if code := watch(out, errs); code != 0 || !strings.Contains(errs.String(), "rmq: strange has no definition that can be read") {
@@ -70,7 +70,7 @@ func TestWatch(t *testing.T) {
 	wantFailure(t, []string{"--redis", "redis://" + server.Addr(), "stats", "--watch"}, 1, "does not answer")
 }
 
-// Who forgets the = is told.
+// A forgotten = is an error that says so.
 func TestWatchWithoutEquals(t *testing.T) {
 	t.Parallel()
 	server := servertest.Redis(t)

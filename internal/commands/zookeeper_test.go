@@ -18,7 +18,7 @@ import (
 )
 
 // A topic of another namespace has its nodes at another path of ZooKeeper. Nothing is looked for at
-// the path of this one, and above all no command is told that would write there.
+// the path of this one, and above all it names no command that would write there.
 func TestTopicOfAnotherNamespace(t *testing.T) {
 	t.Parallel()
 	server, zoo := servertest.Redis(t), servertest.SharedZooKeeper(t)
@@ -61,7 +61,7 @@ func TestTopicOfAnotherNamespace(t *testing.T) {
 		}
 		want(t, field(s.objects(t, with("slots", "shop:orders")...), "worker_unseen"), "[true true true true]")
 	}
-	look() // nobody works at the path without a namespace
+	look() // no worker is at the path without a namespace
 	start("", "mails")
 	await.True(t, "there is a coordinator", func() bool { return !strings.Contains(s.text(t, with("slots", "mails")...), "none") })
 	look()

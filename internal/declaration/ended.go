@@ -11,8 +11,8 @@ import (
 	"github.com/slotmq/go-rmq/internal/protocol/script"
 )
 
-// endedFor is for how long it is noted that somebody has ended a plan: so long a program that declared
-// it may be without Redis, and still does not take it for lost.
+// endedFor is how long it stays noted that somebody has ended a plan. A program that declared it, and
+// was without Redis for less than that, does not take it for lost.
 const endedFor = time.Hour
 
 // endings are the plans of a topic that somebody has ended a short time ago.
@@ -47,7 +47,7 @@ func (e endings) has(ctx context.Context, name string) (bool, error) {
 	return err == nil, read(e.key(), err)
 }
 
-// drop notes that a plan is set again that somebody may have ended.
+// drop removes the note that somebody has ended a plan, since it is set again.
 func (e endings) drop(ctx context.Context, name string) error {
 	return e.Redis.ZRem(ctx, e.key(), name).Err()
 }

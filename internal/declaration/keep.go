@@ -32,9 +32,9 @@ func (d *Declared) Name() string { return d.rule.Message().Name }
 // Gone reports whether the plan is not kept any more: somebody has ended or replaced it, or it is at its end.
 func (d *Declared) Gone() bool { return d.gone }
 
-// Keep looks at the plans that a program has declared, and sets those again that Redis has lost: with
-// the time from which they counted, and where they stood when they were last seen. It returns those. What
-// has come meanwhile was missed; what was sent since the last look may be sent once more.
+// Keep looks at the plans that a program has declared. It sets again, and returns, those that Redis has
+// lost: they keep the time from which they counted, and go on from where they were last seen. Times that
+// passed while a plan was lost are missed; what was sent since the last look may be sent once more.
 //
 // A plan that another program has replaced, or that somebody has ended, is gone. A Redis that has
 // come back with an older state may have an older rule: the newer one takes its place.
@@ -65,8 +65,8 @@ type look struct {
 	noted *redis.BoolCmd
 }
 
-// lost are those of some plans, in the order of their slots, that are not where they were declared, or that
-// no worker would look for.
+// lost are the plans that are not where they were declared, or that no worker would look for, in the order
+// of their slots.
 func (p *Plans) lost(ctx context.Context, some []*Declared) (lost []*Declared, err error) {
 	var looks []*look
 	var cmds []redis.Cmder
@@ -124,7 +124,7 @@ func (s *setting) restore(ctx context.Context, d *Declared) (bool, error) {
 		if d.gone = slices.ContainsFunc(s.there, func(x held) bool { return s.after(x, d) }); d.gone {
 			return false, nil
 		}
-		// Behind the read: whoever ends a plan notes that first.
+		// After the read, since whoever ends a plan notes that first.
 		if d.gone, err = (endings{s.Plans}).has(ctx, s.name); d.gone || err != nil {
 			return false, err
 		}
@@ -148,12 +148,13 @@ func (s *setting) restore(ctx context.Context, d *Declared) (bool, error) {
 	return false, errTooOften
 }
 
-// after reports whether a rule was set after that of a plan: by the order in which one of a name is left.
+// after reports whether a rule was set after that of a plan. Where two have one name, the later one
+// stays.
 func (s *setting) after(x held, d *Declared) bool {
 	return cmp.Or(x.Since.Compare(d.since), cmp.Compare(x.slot, s.slot)) > 0
 }
 
-// again defines the topic, if Redis has lost that, too, and sets the rule.
+// again sets the rule. If Redis has lost the topic, too, it defines that first.
 func (s *setting) again(ctx context.Context) (protocol.PlanAnswer, error) {
 	if s.Define != nil {
 		if err := s.Define(ctx); err != nil {

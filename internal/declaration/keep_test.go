@@ -27,7 +27,8 @@ func (w *world) declares(m message.Recurring) *Declared {
 	return d
 }
 
-// keeps has a program look, which must set so many plans again, and returns the rule of the name p.
+// keeps lets a program look, checks that it sets so many plans again, and returns the rule of the
+// name p.
 func (w *world) keeps(want int, all ...*Declared) held {
 	w.t.Helper()
 	again, err := w.Keep(ctx, all)
@@ -265,7 +266,7 @@ func TestKeepBesideAWrongKey(t *testing.T) {
 	})
 }
 
-// The worker of the slot is told to look, by who sets a plan and by who sets it again.
+// The worker of the slot is notified when a plan is set, and when it is set again.
 func TestTheWorkerIsTold(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		listens := w.Subscribe(ctx, protocol.WakeChannel("orders"))

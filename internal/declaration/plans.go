@@ -156,7 +156,7 @@ func (p *Plans) clock(ctx context.Context, key string) (time.Time, error) {
 	return now.Truncate(time.Millisecond), err
 }
 
-// read names the key that an error is about.
+// read adds to an error which key it is about.
 func read(key string, err error) error {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", key, err)

@@ -14,10 +14,11 @@ import (
 )
 
 const (
-	// again is how often a plan is set anew where others are faster.
+	// again is how often Set tries, while other programs change the plan at the same time.
 	again = 10
 
-	// unsent is how often rules take each other's place, with nothing sent between, until it is said.
+	// unsent is how often rules may replace each other, with nothing sent in between, before Set
+	// reports it.
 	unsent = 3
 )
 
@@ -29,7 +30,7 @@ func (p *Plans) Set(ctx context.Context, rule *plan.Rule) (*Declared, Change, er
 	return s.declared(), change, p.explain(err)
 }
 
-// errTooOften is that others are faster, again and again.
+// errTooOften: other programs have changed the plan during each try.
 var errTooOften = fmt.Errorf("another program, or a worker, has changed it %d times meanwhile", again)
 
 // setting is a rule that is being set.
@@ -130,7 +131,7 @@ func (s *setting) dropStrays(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// strays looks at the base alone where the rule cannot be read here.
+// strays looks only at the base if this program cannot read the rule.
 func (x *held) strays(now time.Time) bool {
 	if x.Rule != nil {
 		return x.Rule.Strays(x.Base, x.Next, now)
@@ -138,8 +139,8 @@ func (x *held) strays(now time.Time) bool {
 	return x.Base.After(now.Add(plan.Ahead))
 }
 
-// follow has the rule take over from the latest of those that are there. What one of another slot owes,
-// too, for it ends.
+// follow makes the rule take over from the latest of those that are there. It also takes over what a
+// rule in another slot still owes, since that rule ends.
 func (s *setting) follow(now time.Time) {
 	var old plan.Held
 	for _, x := range s.there {
@@ -161,7 +162,8 @@ func (s *setting) follow(now time.Time) {
 	}
 }
 
-// note notes that the slot may have plans: before the rule is set, or its worker might never look there.
+// note notes that the slot may have plans. It does so before the rule is set: else the worker might
+// never look there.
 func (s *setting) note(ctx context.Context) error {
 	return s.Redis.SAdd(ctx, protocol.PlansKey(s.Topic.Name), s.slot).Err()
 }
@@ -171,7 +173,7 @@ func (s *setting) try(ctx context.Context) (protocol.PlanAnswer, error) {
 	return s.Scripts.SetPlan(ctx, s.keys(s.slot), s.name, s.rule.Text(), s.since.String(), s.first, s.before)
 }
 
-// finish ends the others of its name, and has the worker of the slot look.
+// finish ends the other rules of its name, and makes the worker of the slot look.
 func (s *setting) finish(ctx context.Context, answer protocol.PlanAnswer) (Change, error) {
 	if answer == protocol.PlanNever {
 		return 0, s.over

@@ -10,8 +10,8 @@ import (
 	"github.com/slotmq/go-rmq/internal/servers/cluster"
 )
 
-// Stop ends a plan, and reports whether there was one of that name. It ends it on a full server, too, and
-// returns an error then: nobody may have noted it.
+// Stop ends a plan, and reports whether there was one of that name. On a full server, too, the plan ends,
+// but Stop returns an error if that could not be noted.
 func (p *Plans) Stop(ctx context.Context, name string) (stopped bool, err error) {
 	unnoted := (endings{p}).note(ctx, name) // first: else a program that has declared it may take it for lost
 	if unnoted != nil && !redis.HasErrorPrefix(unnoted, "OOM") {

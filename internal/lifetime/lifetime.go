@@ -9,8 +9,9 @@
 //
 // # Two verbs
 //
-// [Lifetime.Go] begins what must have ended before the lifetime is over. [Lifetime.Attend] begins what puts the worker among
-// the others, or keeps it there: that must have ended before the worker leaves them, or it would be put back.
+// [Lifetime.Go] begins what must have ended before the lifetime is over. [Lifetime.Attend] begins what enters the
+// worker in the lists of members, or keeps it there: that must end before the worker leaves them, or it would be
+// entered again.
 //
 // The package does not know what is done in a lifetime: see packages consumer and poll.
 package lifetime
@@ -57,7 +58,8 @@ func New() *Lifetime {
 // Go begins what the lifetime waits for. Once it is under way, only what it waits for may begin more.
 func (l *Lifetime) Go(f func()) { l.running.Go(f) }
 
-// Hold has the lifetime wait for something that is no goroutine yet, such as a timer, until [Lifetime.Release].
+// Hold makes the lifetime wait for something that is no goroutine yet, such as a timer, until
+// [Lifetime.Release].
 func (l *Lifetime) Hold() { l.running.Add(1) }
 
 // Release ends a Hold.
@@ -66,10 +68,11 @@ func (l *Lifetime) Release() { l.running.Done() }
 // Attend begins what keeps the worker among the others.
 func (l *Lifetime) Attend(f func()) { l.attending.Go(f) }
 
-// Attended returns when nothing of that goes on any more, or with the error of ctx: a Redis client need not heed it.
+// Attended returns when all of that has ended, or with the error of ctx: a Redis client may ignore ctx.
 func (l *Lifetime) Attended(ctx context.Context) error { return wait.Group(ctx, &l.attending) }
 
-// GoLate begins what is not waited for: the end of a session that cannot be ended in time.
+// GoLate begins what Wait does not wait for: the end of a session that cannot be ended in
+// time.
 func (l *Lifetime) GoLate(f func()) { l.late.Go(f) }
 
 // WaitLate waits for it all the same, in tests.

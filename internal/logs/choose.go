@@ -18,7 +18,7 @@ func Check(byZap *zap.Logger, bySlog *slog.Logger) error {
 }
 
 // Choose returns the log of a Config. With none, warnings and errors go to slog.Default,
-// which is asked for with each line: slog.SetDefault counts from the next one on.
+// also after a later slog.SetDefault.
 func Choose(byZap *zap.Logger, bySlog *slog.Logger) *zap.Logger {
 	switch {
 	case byZap != nil:

@@ -9,8 +9,8 @@ import (
 )
 
 // Without puts "…" in place of some contents of messages, whether they stand in a text as they
-// are, or with the escapes of %q, %+q or JSON. What shows a part of a content, or shows it in
-// another way, stays.
+// are, or with the escapes of %q, %+q or JSON. A part of a content, or a content in another
+// form, stays.
 func Without(contents ...string) *strings.Replacer {
 	var forms []string
 	for _, content := range contents {

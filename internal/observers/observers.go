@@ -15,8 +15,8 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// Observers are those of one producer or consumer. Where there are none it is nil, so that
-// this is all that has to be asked.
+// Observers are those of one producer or consumer. It is nil if there are none, so nothing
+// else has to be checked.
 type Observers struct {
 	all    []message.Observer
 	log    *zap.Logger

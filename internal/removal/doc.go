@@ -5,8 +5,7 @@
 // slots; each slot, in one step, and only if nothing is there; then the name and the definition; then a last look at all
 // slots. If a sender that knew the topic has stored anything meanwhile, the definition is put back as it was.
 //
-// A program that is killed before the last look leaves what was sent meanwhile where no one sees it, until the topic is
-// defined again.
+// If a program is killed before the last look, no one sees what was sent in between until the topic is defined again.
 //
 // It does not purge, does not see senders, and knows nothing of ZooKeeper.
 package removal

@@ -106,8 +106,8 @@ func (t Topic) slot(ctx context.Context, rdb redis.UniversalClient, slot, does i
 	return nil
 }
 
-// notePlan names the slot among those that may have plans, if it has one. Nobody would find a plan
-// that has lost this, and end it, so that the topic could be deleted.
+// notePlan notes the slot as one that may have plans, if it has one. Without that note the plan
+// could not be found and ended, and the topic not be deleted.
 func (t Topic) notePlan(ctx context.Context, rdb redis.UniversalClient, slot int) error {
 	n, err := rdb.Exists(ctx, protocol.PlanKey(t.Name, slot)).Result()
 	if err == nil && n > 0 {
@@ -120,7 +120,7 @@ func (t Topic) notePlan(ctx context.Context, rdb redis.UniversalClient, slot int
 func (t Topic) deleteDefinition(ctx context.Context, rdb redis.UniversalClient, deletes bool) error {
 	who := []string{protocol.WorkersKey(t.Name), protocol.TakersKey(t.Name)}
 	all := slices.DeleteFunc(protocol.OfTopic(t.Name), func(key string) bool {
-		return key == protocol.EndedKey(t.Name) // goes by itself: a program that has declared a plan would define the topic anew
+		return key == protocol.EndedKey(t.Name) // expires by itself: without it, a program that has declared a plan would define the topic anew
 	})
 	answer, err := run(ctx, rdb, topicScript, who, all, deletes)
 	if err == nil && answer == 0 {

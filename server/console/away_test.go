@@ -22,7 +22,7 @@ import (
 	"github.com/slotmq/go-rmq/slots"
 )
 
-// What a part is away does not take away the rest.
+// A part that is away does not hide the rest.
 
 // While ZooKeeper is away, pages have what Redis has, and say what is missing.
 func TestZooKeeperIsAway(t *testing.T) {
@@ -60,7 +60,8 @@ func TestOneTopicCannotBeRead(t *testing.T) {
 	}
 }
 
-// The page of a topic has the slots that can be read, whichever master of a Cluster is away.
+// The page of a topic shows the slots that can be read, whichever master of a Cluster is
+// away.
 func TestAMasterIsAway(t *testing.T) {
 	t.Parallel()
 	cluster := servertest.Cluster(t, 3, 0)
@@ -109,7 +110,8 @@ func TestSoonAfterAnOutage(t *testing.T) {
 	t.Log("seen", time.Since(back).Round(time.Millisecond), "after the restart")
 }
 
-// Close waits for streams, which end also while Redis does not answer; and nothing begins behind it.
+// Close waits for streams. They end even while Redis does not answer, and nothing begins after
+// Close.
 func TestCloseWaitsForStreams(t *testing.T) {
 	t.Parallel()
 	s := servertest.Redis(t)

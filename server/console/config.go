@@ -29,8 +29,8 @@ type Config struct {
 	// they need the right to act, too. Defaults to false: pages only show.
 	Act bool
 
-	// HideContents shows no contents of messages and no values of their headers, only their lengths, and a code that
-	// tells one from another. The errors of handlers are shown all the same. Defaults to false.
+	// HideContents shows no contents of messages and no values of their headers, only their lengths, and a code for
+	// each, to recognise it by. The errors of handlers are shown all the same. Defaults to false.
 	HideContents bool
 
 	// Tokens say who may look and who may act: people sign in with one. Defaults to none: all who reach the console

@@ -89,7 +89,7 @@ func (c *Console) Close() {
 // errClosing is the answer behind Close.
 var errClosing = problem.New(http.StatusServiceUnavailable, "This console is being closed.")
 
-// hold has Close wait until running.Done is called. Behind Close it is an error.
+// hold makes Close wait until running.Done is called. After Close it is an error.
 func (c *Console) hold() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,7 +100,7 @@ func (c *Console) hold() error {
 	return nil
 }
 
-// browsers refuses requests that a page of another site has a browser send.
+// browsers refuses requests that a page of another site makes a browser send.
 var browsers http.CrossOriginProtection
 
 // ServeHTTP answers a request. Only what follows the last / of its path counts.

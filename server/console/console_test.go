@@ -88,7 +88,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// Each answer tells browsers to do no more with it than it needs.
+// Each answer forbids browsers to do more with it than it needs.
 func TestGuard(t *testing.T) {
 	t.Parallel()
 	at, _ := open(t, nil)

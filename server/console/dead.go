@@ -76,8 +76,8 @@ func loadDead(v *visit) (any, error) {
 	return p, nil
 }
 
-// group reads why messages are dead, whichever reason was chosen. It is not kept for others: filters are of all kinds, and the
-// messages may be long.
+// group reads why messages are dead, by all reasons. Its result is not kept for other people: their filters differ, and
+// the messages may be long.
 func (p *deadPage) group(v *visit) error {
 	all := p.Filter
 	all.Group, all.Grouped, all.Picks = "", false, nil
@@ -147,8 +147,8 @@ func ask(v *visit) (*askPage, error) {
 	return p, err
 }
 
-// countDead counts dead messages. To choose by an error or a content all of them are read, which may take longer than people
-// wait: then there are at least so many.
+// countDead counts dead messages. To choose by an error or a content it must read all of them. That may take longer
+// than people wait; then it says "at least".
 func countDead(v *visit, topic string, q inspector.DeadQuery) (n int, least bool, err error) {
 	within, cancel := context.WithTimeout(v.ctx, v.countWithin)
 	defer cancel()

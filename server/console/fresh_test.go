@@ -30,7 +30,8 @@ func TestAskedForIsReadThen(t *testing.T) {
 	reads("dead?topic=orders", "0 dead messages")
 }
 
-// Who has changed something sees it on all pages, although they were read just before.
+// A person who has changed something sees it on all pages, although they were read just
+// before.
 func TestChangedIsReadThen(t *testing.T) {
 	t.Parallel()
 	at, _ := open(t, func(cfg *Config) { cfg.Act = true })

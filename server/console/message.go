@@ -99,7 +99,7 @@ type messagePage struct {
 	Waits   bool              // in one of the places: it can be cancelled and rescheduled
 	Fields  map[string]string // name it in a form
 	Timed   bool              // its topic has times, and no priorities
-	Part    string            // where contents are looked for that contain it; empty: it was found, or is not to stand in an address
+	Part    string            // the page that looks for contents with it as a part; empty: it was found, or must not stand in an address
 }
 
 // place is what is known of it in a slot.

@@ -22,7 +22,7 @@ type need struct {
 	To    string // where it leads; empty: nowhere else
 }
 
-// byDoctor is a need of which the doctor has more to say.
+// byDoctor is a need about which the doctor says more.
 func byDoctor(v *visit, n need) need {
 	if v.looksAtAll() {
 		n.Do, n.To = "Ask the doctor", "doctor"
@@ -35,7 +35,7 @@ func rank(l inspector.Level) int {
 	return slices.Index([]inspector.Level{inspector.Fail, inspector.Warn, inspector.OK}, l)
 }
 
-// alone reports whether messages are due and no one is there for them.
+// alone reports whether messages are due and no worker is there for them.
 func alone(s inspector.Stats) bool { return s.Due > 0 && s.Workers == 0 && s.Takers == 0 }
 
 // needsOf is what needs a person at a topic.
@@ -73,7 +73,7 @@ func needsOf(s inspector.Stats, workers []inspector.Worker) (all []need) {
 
 // overTimeout is how many handlers of a topic have run for longer than they may, and the longest of them.
 func overTimeout(workers []inspector.Worker, topic string) (n int, longest time.Duration) {
-	const late = 5 * time.Second // clocks differ, and a handler that heeds its context ends soon
+	const late = 5 * time.Second // clocks differ, and a handler that obeys its context ends soon
 	for _, w := range workers {
 		if w.Unlisted { // it may have been killed
 			continue
@@ -108,8 +108,8 @@ func needsOfVanished(v *visit, gone []inspector.Vanished) []need {
 // ofTopics are the checks of the doctor that needsOf says more of.
 var ofTopics = []string{"workers", "handlers", "paused", "limited", "dead"}
 
-// needsOfServers is what the doctor found beside that: what fails, each by itself, and what is worth a look, together.
-// Who may not ask the doctor is shown only that something fails.
+// needsOfServers is what else the doctor found: each failure by itself, and all that is worth a look together. People
+// who may not ask the doctor see only that something fails.
 func needsOfServers(v *visit, checks []inspector.Check) (all []need) {
 	var look []string
 	for _, c := range checks {

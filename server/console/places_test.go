@@ -17,8 +17,8 @@ import (
 	"github.com/slotmq/go-rmq/server/console/internal/jobs"
 )
 
-// Few people at a time have something read for them, whatever it costs; the others wait, and are told so in the end.
-// Pages that are read once for all are shown all the same.
+// Something is read for a few people at a time, whatever it costs; the others wait, and in the end get an answer
+// that says so. Pages that are read once for all are shown all the same.
 func TestAskingHasPlaces(t *testing.T) {
 	t.Parallel()
 	s := servertest.Redis(t)

@@ -74,7 +74,7 @@ func (v *visit) cameFrom() string {
 	return name
 }
 
-// say is an error as who asks may read it: who may look at some topics only learns no names of others.
+// say is an error as this person may read it: it names no topics that they may not look at.
 func (v *visit) say(err error) string {
 	var p *problem.Problem
 	switch {

@@ -197,7 +197,7 @@ func TestHead(t *testing.T) {
 	must.Do(t, within.Err())
 }
 
-// Who may look at some topics learns no names of others.
+// People who may look at some topics learn no names of others.
 func TestTokensLearnNoNames(t *testing.T) {
 	t.Parallel()
 	file, _, token := holder(t, "m*")

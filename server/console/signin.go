@@ -40,7 +40,8 @@ func (v *visit) admit() error {
 	return v.mayLook(v.param("topic"))
 }
 
-// mayStill reports whether who asked some time ago may still look: the tokens may have been read again since.
+// mayStill reports whether a person who asked some time ago may still look: the tokens may have been read
+// again since.
 func (v *visit) mayStill() bool {
 	v.findHolder()
 	return v.mayLook(v.param("topic")) == nil
@@ -100,27 +101,27 @@ func signOut(v *visit) error {
 	return v.goTo("signin", nil)
 }
 
-// asker is who asks, and what that one may.
+// asker is who asks, and what they may do.
 type asker struct {
 	who    string
 	holder *tokens.Holder // nil: no one who is known
 	mayDo  bool           // the console changes things, for who has the right
 }
 
-// looksAt reports whether who asks may look at a topic, or without a name at some.
+// looksAt reports whether the asker may look at a topic; without a name, at any.
 func (a *asker) looksAt(topic string) bool { return a.has(tokens.Look, topic) }
 
-// looksAtAll reports whether who asks may look at all topics, whatever their names.
+// looksAtAll reports whether the asker may look at all topics, whatever their names.
 func (a *asker) looksAtAll() bool { return a.looksAt("") && slices.Contains(a.holder.Topics, "*") }
 
-// acts reports whether who asks may change something at a topic, or without a name at some.
+// acts reports whether the asker may change something at a topic; without a name, at any.
 func (a *asker) acts(topic string) bool { return a.mayDo && a.has(tokens.Act, topic) }
 
 func (a *asker) has(r tokens.Right, topic string) bool {
 	return a.holder != nil && (topic == "" && a.holder.Has(r) || topic != "" && a.holder.May(r, topic))
 }
 
-// mayLook is an error if who asks may not look at a topic.
+// mayLook is an error if the asker may not look at a topic.
 func (a *asker) mayLook(topic string) error {
 	switch {
 	case a.looksAt(topic):
@@ -131,7 +132,7 @@ func (a *asker) mayLook(topic string) error {
 	return problem.Forbidden("Your token lacks the right \"look\" at this topic.")
 }
 
-// mayAct is an error if who asks may not change a topic.
+// mayAct is an error if the asker may not change a topic.
 func (a *asker) mayAct(topic string) error {
 	switch {
 	case !a.mayDo:

@@ -56,7 +56,8 @@ func stream(v *visit) error {
 	return nil
 }
 
-// follow sends what changes of a page, until who looks has gone or may not look any more.
+// follow sends what changes on a page, until its reader has gone or may not look any
+// more.
 func (v *live) follow() {
 	w, stop := v.collector.Watch()
 	defer stop()
@@ -88,7 +89,8 @@ func (v *live) follow() {
 	}
 }
 
-// hears waits for news, and shows meanwhile that it is alive. It reports false if the stream is to end.
+// hears waits for a change, and sends signs of life while it waits. It reports false if the stream must
+// end.
 func (v *live) hears(w *collector.Watch, alive *time.Ticker) bool {
 	for {
 		select {

@@ -42,7 +42,7 @@ type page struct {
 	title string
 	load  func(*visit) (any, error) // what it shows
 	live  bool                      // it changes while it is open
-	asks  bool                      // who opens it asks for one thing, which is read then, whatever it costs; few may at a time
+	asks  bool                      // opening it reads one thing, whatever that costs; only a few people may at a time
 	post  func(*visit) error        // changes something; nil: there is nothing to change
 	acts  bool                      // post needs the right to act
 	text  *template.Template

@@ -63,10 +63,10 @@ func Look(from string) (*sql.DB, journal.Dialect, error) {
 	return db, dialect, err
 }
 
-// openSQLite opens a file. With WAL who reads and who writes do not wait for each other; two that write
-// wait up to the busy timeout: so a transaction asks for the right to write when it begins, for one
-// that has read before cannot wait any more. Each commit is on disk when it returns (FULL): what a send has waited for
-// must outlive a loss of power, and behind there are few commits, so it costs next to nothing.
+// openSQLite opens a file. With WAL readers and writers do not wait for each other. Two writers wait for each other,
+// up to the busy timeout. For that a transaction must ask for the right to write when it begins: once it has read, it
+// cannot wait any more. Each commit is on disk when it returns (FULL): what a send has waited for must survive a loss
+// of power. There are few commits, so that costs next to nothing.
 //
 // Rows are found by a hash, so a transaction touches about as many pages of the index as it has rows.
 // The cache holds those of some million rows. The log may grow to 256 MiB before a commit works it off, so that a

@@ -32,7 +32,7 @@ func newAccess(cfg Config) *access {
 	return &access{file: cfg.Tokens, rate: cfg.RequestsPerSecond, buckets: map[string]*bucket{}}
 }
 
-// check finds out who asks, and whether that one may.
+// check finds out who asks, and whether they may.
 func (a *access) check(c *call) error {
 	if c.right == "" {
 		return nil
@@ -60,10 +60,10 @@ func (a *access) check(c *call) error {
 	return nil
 }
 
-// sees reports whether who asks has the right at a topic.
+// sees reports whether the holder has the right at a topic.
 func (c *call) sees(topic string) bool { return c.holder.May(c.right, topic) }
 
-// may is an error if who asks may not do it to a topic.
+// may is an error if the holder has no right to do it to a topic.
 func (c *call) may(topic string) error {
 	if c.sees(topic) {
 		return nil
@@ -71,10 +71,10 @@ func (c *call) may(topic string) error {
 	return c.forbidden(topic)
 }
 
-// all reports whether who asks has the right at all topics.
+// all reports whether the holder has the right at all topics.
 func (c *call) all() bool { return c.holder.Has(c.right) && slices.Contains(c.holder.Topics, "*") }
 
-// mayAll is an error unless that is so: what is asked for cannot be divided by topics.
+// mayAll is an error unless all is true: the request cannot be divided by topics.
 func (c *call) mayAll(what string) error {
 	if c.all() {
 		return nil
@@ -115,11 +115,11 @@ func (a *access) wait(name string, now time.Time) time.Duration {
 	return 0
 }
 
-// browsers tells requests apart that a page of another site has its browser make.
+// browsers recognises requests that a page of another site makes a browser send.
 var browsers http.CrossOriginProtection
 
-// ofOtherSites reports whether it is such a request, by which nothing may be changed. Without tokens, any page that a person on
-// this machine opens could make them. Programs say nothing of where they come from, and are not meant.
+// ofOtherSites reports whether it is such a request, which must change nothing. Without tokens, any page that a person
+// on this machine opens could send it. Programs do not say where they come from, and pass.
 func ofOtherSites(r *http.Request) bool {
 	asked := *r
 	if asked.Method == http.MethodGet { // which browsers do not expect to change anything

@@ -70,7 +70,7 @@ func TestTokens(t *testing.T) {
 	if file.Find(of["worker"]) == nil {
 		t.Error("the token does not count any more")
 	}
-	// What tells how to ask needs none.
+	// The description of the calls needs none.
 	s.token = ""
 	s.ask(200, "GET", "/openapi.json", nil)
 }
@@ -120,7 +120,7 @@ func TestRequestsPerSecond(t *testing.T) {
 	}
 }
 
-// What is asked wrongly is answered by what to do.
+// The answer to a wrong request says what to do.
 func TestBadRequests(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, func(cfg *Config) { cfg.MaxBody = 4 << 10; cfg.MaxWaiting = 1 })
@@ -180,7 +180,8 @@ func TestBadRequests(t *testing.T) {
 	<-s.takes.waiting
 }
 
-// Who may see some topics only is told which one there is not, and no name of another one.
+// A holder who may see only some topics learns which one does not exist, and no name of
+// another one.
 func TestUnknownTopicOfSome(t *testing.T) {
 	t.Parallel()
 	s, of := guarded(t, map[string]tokens.Holder{"shop": {Rights: []tokens.Right{tokens.Send, tokens.Take, tokens.Look}, Topics: []string{"orders*"}}},

@@ -11,8 +11,8 @@ const (
 	readWithin = time.Minute      // for an answer to be read, or a part of it
 )
 
-// answering is an answer. It notes the status, and sees to it that no one holds a connection for ever: neither by a body that
-// does not come, nor by an answer that is not read.
+// answering is an answer. It notes the status, and bounds how long a client can hold a connection, be it by a body that
+// does not come or by an answer that is not read.
 type answering struct {
 	http.ResponseWriter
 	conn   *http.ResponseController
@@ -24,7 +24,7 @@ type answering struct {
 func (g *Gateway) answering(w http.ResponseWriter, r *http.Request) *answering {
 	a := &answering{ResponseWriter: w, conn: http.NewResponseController(w), within: g.readWithin}
 	_ = a.conn.SetWriteDeadline(time.Time{}) // that of the answer before, on the same connection; where it can be set
-	if r.ContentLength != 0 {                // what is not read of a body, net/http reads before it answers
+	if r.ContentLength != 0 {                // net/http reads the rest of a body before it answers
 		_ = a.conn.SetReadDeadline(time.Now().Add(g.bodyWithin))
 	}
 	return a
@@ -49,8 +49,8 @@ func (a *answering) Write(text []byte) (int, error) {
 // bound bounds what is written now, and what is left of it when the request ends.
 func (a *answering) bound() { _ = a.conn.SetWriteDeadline(time.Now().Add(a.within)) }
 
-// FlushError is for http.ResponseController. Behind it nothing is left, and the next part may be long in coming: with
-// HTTP/2 a deadline ends an answer also while nothing is written.
+// FlushError is for http.ResponseController. After it there is no deadline: the next part may come much later, and
+// with HTTP/2 a deadline ends an answer even while nothing is written.
 func (a *answering) FlushError() error {
 	err := a.conn.Flush()
 	_ = a.conn.SetWriteDeadline(time.Time{})

@@ -39,7 +39,7 @@ func (c *call) topic() string { return c.r.PathValue("topic") }
 // clock is what the clock of Redis says.
 func (c *call) clock() (time.Time, error) { return cluster.Now(c.ctx(), c.cfg.Redis) }
 
-// note logs who does what only people on call do.
+// note logs who did something that only people on call do.
 func (c *call) note() {
 	if c.right == tokens.Act {
 		c.log.Info("act", zap.String("by", c.holder.Name), zap.String("request", c.r.Pattern), zap.String("topic", problem.Shorten(c.topic())))
@@ -109,7 +109,7 @@ func (c *call) answer(status int, v any) error {
 	return err
 }
 
-// begin writes the head of an answer that nobody is to keep.
+// begin writes the head of an answer that must not be cached.
 func (c *call) begin(kind string, status int) {
 	c.begun = true
 	c.w.Header().Set("Content-Type", kind)
@@ -128,8 +128,8 @@ func (c *call) problem(err error) *problem.Problem {
 	return problem.Of(err, c.closing.Err() != nil)
 }
 
-// fail notes an error, and says what it means. If who asks has gone, it ends the request: to return would be to answer 200,
-// which who has only shut down one direction of the connection would read, and take for the answer.
+// fail notes an error, and says what it means. If the client has gone, it ends the request. Returning would answer 200;
+// a client that has closed only its own direction of the connection would read that and take it for the answer.
 func (c *call) fail(err error) *problem.Problem {
 	p := c.problem(err)
 	if !p.Slow && !c.begun && c.ctx().Err() != nil {

@@ -23,7 +23,7 @@ type Config struct {
 	// Namespace in front of the topics' names. Defaults to none.
 	Namespace string
 
-	// Journal is told what is sent and what becomes of it. Defaults to none.
+	// Journal gets what is sent and what becomes of it. Defaults to none.
 	Journal *journal.Journal
 
 	// Slots is that of the workers if they share topics by ZooKeeper, to see them. Defaults to none.

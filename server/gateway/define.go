@@ -15,8 +15,8 @@ import (
 	"github.com/slotmq/go-rmq/server/gateway/internal/request"
 )
 
-// definitions are those of topics that there are. They never change, but somebody may delete what is in Redis, and
-// define a topic anew: so each is read again from time to time.
+// definitions are those of the topics that exist. They never change, but somebody may delete what is in Redis, and
+// define a topic anew. So each is read again from time to time.
 type definitions struct {
 	byName    sync.Map
 	inspector *inspector.Inspector
@@ -45,8 +45,8 @@ func (d *definitions) known(ctx context.Context, name string) (message.Topic, er
 	return t.Topic, err
 }
 
-// of is the definition of a topic, which is as a request says; or as it is to be defined, if it is new and the request
-// says a kind.
+// of is the definition of a topic, compared with what the request says. If the topic is new and the request names a
+// kind, it is the definition that it will get.
 func (d *definitions) of(ctx context.Context, name string, asked request.Topic) (t message.Topic, isNew bool, err error) {
 	t, err = d.known(ctx, name)
 	isNew = errors.Is(err, inspector.ErrUnknownTopic)

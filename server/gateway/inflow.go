@@ -17,7 +17,8 @@ import (
 	"github.com/slotmq/go-rmq/server/gateway/internal/request"
 )
 
-// Messages of a stream are sent in groups: those that have come, up to so many, of about so many bytes.
+// Messages of a stream are sent in groups: those that have come, but at most so many, and about so many
+// bytes.
 const (
 	groupMessages = 500
 	groupBytes    = 1 << 20
@@ -59,8 +60,8 @@ func (to *sends) sendStream(c *call) error {
 		}
 	}()
 	if c.r.ProtoMajor == 1 {
-		// What is left of a stream that ends early must not be taken for the next request; and net/http panics where it
-		// reads it to its end behind an answer that has begun before, and the connection lives on.
+		// The rest of a stream that ends early must not be taken for the next request. And net/http panics if the
+		// answer has begun, the connection is kept, and it then reads the body to its end.
 		c.w.Header().Set("Connection", "close")
 	}
 	c.stream()
@@ -72,7 +73,7 @@ func (to *sends) sendStream(c *call) error {
 			_ = s.conn.SetReadDeadline(time.Now().Add(s.bodyWithin)) // net/http reads what is left, or a part of it
 		}
 		if err := s.flush(); err != nil || readErr != nil {
-			return nil // if nobody reads the answers, nobody reads a problem
+			return nil // a client that does not read the answers does not read a problem
 		}
 	}
 }
@@ -169,7 +170,7 @@ func (s *inflow) send() {
 
 func (s *inflow) add(o outcome) { _ = s.lines.Encode(o) } // into memory
 
-// flush writes the answers. If nobody reads them, it gives up.
+// flush writes the answers. If the client does not read them, it gives up.
 func (s *inflow) flush() error {
 	_, err := s.w.Write(s.out.Bytes())
 	s.out.Reset()

@@ -13,7 +13,7 @@ import (
 	"github.com/slotmq/go-rmq/server/gateway/internal/request"
 )
 
-// list is what each list says besides: whether there is more behind it, and what could not be looked at.
+// list is what each list also has: whether there is more, and what could not be looked at.
 type list struct {
 	More    bool           `json:"more"`
 	Missing []wire.Missing `json:"missing,omitempty"`
@@ -127,7 +127,7 @@ func listWorkers(c *call) error {
 	return c.answer(http.StatusOK, answer)
 }
 
-// seesWorker reports whether a worker has to do with a topic that whoever asks may look at.
+// seesWorker reports whether a worker works at a topic that the holder may look at.
 func seesWorker(c *call, w inspector.Worker) bool {
 	return c.all() || len(visible(c, w.Assigned))+len(visible(c, w.Held))+len(visible(c, w.Probing)) > 0
 }
@@ -165,7 +165,8 @@ func visibleGone(c *call, all []inspector.Vanished) (some []wire.Vanished) {
 // doctorPatience is how long the doctor may take. That servers do not answer is a finding, too.
 const doctorPatience = 10 * time.Second
 
-// askDoctor checks the servers and settings. A finding may be about several topics, so that it is for who may look at all of them.
+// askDoctor checks the servers and settings. A finding may be about several topics, so it needs the right to look at
+// all of them.
 func askDoctor(c *call) error {
 	if err := c.mayAll("the doctor"); err != nil {
 		return err

@@ -34,7 +34,7 @@ type happened struct {
 	what  message.What
 }
 
-// mostTopics is how many topics are told apart. What happens in further ones is counted together.
+// mostTopics is how many topics are counted one by one. All others are counted together.
 const mostTopics = 1000
 
 // bounds are the upper bounds of the histogram in seconds. Takes may wait for a minute.
@@ -119,7 +119,7 @@ func (m *Metrics) answered(route string, status int, took time.Duration) {
 	h.sum += seconds
 }
 
-// given notes that a batch is out until then, or no longer, if that is the zero time.
+// given notes until when a batch is out. The zero time: it is not out any more.
 func (m *Metrics) given(receipt string, until time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -128,7 +128,7 @@ func (m *Metrics) given(receipt string, until time.Time) {
 		return
 	}
 	set(&m.out, receipt, until)
-	if n := len(m.out); n >= 1024 && n&(n-1) == 0 { // at each power of two: so much is forgotten, or there is room for as many again
+	if n := len(m.out); n >= 1024 && n&(n-1) == 0 { // at each power of two: either many are forgotten, or there is room for as many again
 		m.forget(time.Now())
 	}
 }
@@ -138,7 +138,8 @@ func (m *Metrics) forget(now time.Time) {
 	maps.DeleteFunc(m.out, func(_ string, until time.Time) bool { return now.After(until) })
 }
 
-// ServeHTTP writes the metrics. It asks for no token: serve it where only those come who may see the names of all topics.
+// ServeHTTP writes the metrics. It asks for no token: serve it only to people and programs that may see the names of
+// all topics.
 func (m *Metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	var text bytes.Buffer
 	m.write(&text, time.Now())

@@ -11,7 +11,7 @@ import (
 	"github.com/slotmq/go-rmq/server/gateway/internal/problem"
 )
 
-// missing names what a look could not see. The answer has the rest, so that a server which is away hides nothing else.
+// missing names what could not be looked at. The answer has all the rest: a server that is away hides nothing else.
 func (c *call) missing(err error) ([]wire.Missing, error) {
 	var partial *inspector.PartialError
 	if !errors.As(err, &partial) {

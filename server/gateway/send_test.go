@@ -112,7 +112,8 @@ func TestSendMany(t *testing.T) {
 	if got := s.ask(200, "POST", path, map[string]any{"messages": all}); got["merged"] != 1000.0 {
 		t.Error(got["merged"])
 	}
-	// All that is wrong is told, also if nothing was right; then no topic is defined.
+	// The answer names all that is wrong, also if nothing was right; then no topic is
+	// defined.
 	if got := s.wrong(200, "POST", "/v1/topics/new/messages", `{"kind":"priority","messages":[{"content":"a"}]}`); got["failed"] != 1.0 {
 		t.Error(got)
 	}

@@ -38,8 +38,8 @@ func (c *call) stream() *stream {
 	return &stream{call: c}
 }
 
-// work does something that takes a while: in one answer, or in lines that report of it meanwhile. What do returns are the last line,
-// which says whether all is done, and what was done by then, where its error does not say so.
+// work does something that takes a while: in one answer, or in lines that report its progress. do returns the last
+// line, which says whether all is done, and, for errors that do not say so, how far it got.
 func (c *call) work(do func(report func(line any)) (last func(done bool) any, far string, err error)) error {
 	if c.wantsStream() {
 		s := c.stream()

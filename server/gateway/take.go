@@ -130,7 +130,7 @@ func (t *takes) fail(c *call) error {
 	return t.end(c, asked.Receipt, verdicts, outcomes, err)
 }
 
-// end answers what becomes of a batch, where err says that the verdicts could not be read.
+// end answers what becomes of a batch. err is that of reading the verdicts.
 func (t *takes) end(c *call, receipt string, verdicts []poll.Verdict, outcomes request.Outcomes, err error) error {
 	if err == nil {
 		err = mayFinish(c, receipt)
@@ -160,7 +160,8 @@ func (t *takes) finished(c *call, receipt string, outcomes request.Outcomes, ver
 	return did, nil
 }
 
-// mayFinish is an error unless the receipt is one, of a topic of which who asks may take.
+// mayFinish is an error unless the receipt is a valid one, of a topic from which the
+// holder may take.
 func mayFinish(c *call, receipt string) error {
 	if receipt == "" {
 		return problem.Invalid("receipt", "missing", "the receipt of a take, whole and unchanged")
@@ -177,8 +178,8 @@ var whatBecame = map[string]message.What{
 	"": message.Done, request.Failed: message.Failed, request.Dead: message.Died, request.Later: message.Snoozed, request.NotStarted: message.HandedBack,
 }
 
-// settled counts what became of a batch. That is done here, and not by an observer of the poller: to tell that one what became of
-// each message, every finish would have to read the contents of its batch.
+// settled counts what became of a batch. It is done here and not by an observer of the poller: for an observer, every
+// finish would have to read the contents of its batch.
 func (t *takes) settled(c *call, receipt string, outcomes request.Outcomes) {
 	name, err := poll.TopicOf(receipt)
 	left, err2 := poll.SizeOf(receipt)

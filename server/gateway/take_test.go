@@ -87,7 +87,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// The first topic that has something is taken from, in the order they are named.
+// A take is from the first topic that has something, in the order they are named.
 func TestTakeInOrder(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -181,7 +181,7 @@ func TestZeroIsNotTheDefault(t *testing.T) {
 	}
 }
 
-// A server that is away is told apart from what was asked wrongly.
+// A server that is away gets another answer than a wrong request.
 func TestRedisAway(t *testing.T) {
 	t.Parallel()
 	server := servertest.Redis(t)

@@ -268,7 +268,7 @@ func (s *stage) watch(b *testing.B, viewers int, pages []string) {
 	}
 }
 
-// tellCalls tells what was called since.
+// tellCalls prints what was called since.
 func (s *stage) tellCalls(calls map[string]int, took map[string]time.Duration, passed time.Duration) {
 	now, spent := s.calls()
 	names := slices.SortedFunc(func(yield func(string) bool) {

@@ -53,7 +53,8 @@ func TestJournalOfAClient(t *testing.T) {
 	})
 }
 
-// What is sent behind a cancel is owed, though the program that cancelled tells so only later.
+// A message that is sent after a cancel is owed, although the program that cancelled reports
+// that only later.
 func TestCancelIsToldLate(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, p *place) {

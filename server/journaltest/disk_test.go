@@ -14,8 +14,8 @@ import (
 	"github.com/slotmq/go-rmq/rmq"
 )
 
-// The disk of a server is full: sends fail clearly, or go on and what is missing is told. With room again, all
-// that was kept is written.
+// The disk of a server is full: sends fail clearly, or go on, and the gaps count what is missing. With room
+// again, all that was kept is written.
 func TestFullDiskOfAServer(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -152,13 +152,13 @@ func (f *full) end(statement string) {
 	f.told(before)
 }
 
-// missing is how many sends the gaps tell of.
+// missing is how many sends the gaps count.
 func (f *full) missing() int64 {
 	f.Helper()
 	return f.p.number(f, "SELECT COALESCE(SUM(sends), 0) FROM rmq_gap")
 }
 
-// told expects that so many sends are missing, and that the gaps say so.
+// told expects that so many sends are missing, and that the gaps count them.
 func (f *full) told(missing int64) {
 	f.Helper()
 	rows := f.p.number(f, "SELECT COUNT(*) FROM rmq_sent")

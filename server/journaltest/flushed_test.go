@@ -50,7 +50,7 @@ func TestFlushedAllowsForClocks(t *testing.T) {
 	})
 }
 
-// This process is waited for while it holds rows: also its first ones, of which no row of rmq_writer tells. While it
+// It waits for this process while that holds rows, even its first ones, which rmq_writer does not show yet. While it
 // holds none it is not, though it says that it lives only now and then.
 func TestFlushedOfThisProcess(t *testing.T) {
 	t.Parallel()

@@ -136,8 +136,8 @@ func TestForgetfulRedisIsNotTrustedAtOnce(t *testing.T) {
 	}
 }
 
-// A Redis that has forgotten the batch in which a content ended takes it again: that is owed, whether it was sent before
-// somebody noticed, or behind.
+// If Redis has forgotten the batch in which a content ended, an equal send is accepted again, and is owed, whether it
+// came before or after the loss was noticed.
 func TestForgottenNumbersAreRaised(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, p *place) {
@@ -163,7 +163,7 @@ func TestForgottenNumbersAreRaised(t *testing.T) {
 			y.tell(sentTo(y.topic, 1, number, later, content))
 		}
 		send("before")
-		y.is("before", journal.Done) // nobody knows better
+		y.is("before", journal.Done) // nothing contradicts it
 		y.found(recovery.Reconciled{Adopted: 1})
 		send("behind")
 		y.is("before", journal.Owed)

@@ -29,7 +29,7 @@ type lossSend struct {
 type handling struct {
 	proctest.Event // its start
 	end            int64
-	told           int64 // when an observer was told that it had ended the message; 0: never
+	told           int64 // when an observer got the end of the message; 0: never
 }
 
 // verdict is what a run amounts to.
@@ -45,7 +45,7 @@ type verdict struct {
 	workers  map[string]string
 
 	count   map[string]int
-	longest time.Duration // before its kill a process has told something that is lost
+	longest time.Duration // before its kill a process has reported something that is lost
 }
 
 // restoreRun is when a restore began and ended, and the ID of the newest row before.
@@ -287,7 +287,7 @@ func (v *verdict) cause(h *handling) (what string, at int64) {
 // between the time of an event and its row in the buffer, in ms; those of two slots may pass each other.
 const between = 100
 
-// toldTwice explains why a message came again whose end was told.
+// toldTwice explains why a message came again after its end was reported.
 func (v *verdict) toldTwice(m lossMessage, h *handling) {
 	v.Helper()
 	of := v.of(m)

@@ -25,7 +25,7 @@ import (
 const (
 	sending proctest.Kind = "sending" // a send begins
 	stored  proctest.Kind = "stored"  // and has returned nil: the note is its outcome
-	told    proctest.Kind = "told"    // an observer is told of ends: contents, one each line
+	told    proctest.Kind = "told"    // an observer gets ends: contents, one each line
 	robbed  proctest.Kind = "robbed"  // and that a batch was overtaken
 )
 
@@ -169,7 +169,7 @@ func (j lossJob) work(ctx context.Context, log *proctest.Log, kept *journal.Jour
 	return nil
 }
 
-// lossLog writes down what is handled, and of which ends observers are told.
+// lossLog writes down what is handled, and which ends observers get.
 type lossLog struct{ log *proctest.Log }
 
 var errOfContent = errors.New("the content asks for it")

@@ -15,7 +15,7 @@ import (
 	"github.com/slotmq/go-rmq/server/databases"
 )
 
-// lossJob is what a process is told that takes part in a test with losses of Redis.
+// lossJob is the task of a process in a test with losses of Redis.
 type lossJob struct {
 	Loss      string // restore, send or work; empty: it is a process of another test
 	Dir, Name string

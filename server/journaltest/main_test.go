@@ -182,7 +182,7 @@ func closed(t testing.TB, j *journal.Journal) {
 
 var orders = message.Topic{Name: "shop:orders", Kind: message.KindFixedTime, Slots: 4}
 
-// sends makes what a producer tells of some sends to slot 1.
+// sends makes the report of a producer about some sends to slot 1.
 func sends(number int64, contents ...string) []*message.Sends {
 	s := &message.Sends{Topic: orders, Slot: 1, Number: number, At: time.Now()}
 	for _, c := range contents {
@@ -191,7 +191,7 @@ func sends(number int64, contents ...string) []*message.Sends {
 	return []*message.Sends{s}
 }
 
-// end makes what a worker tells of the end of some messages of slot 1.
+// end makes the report of a worker about the end of some messages of slot 1.
 func end(what message.What, fence int64, contents ...string) *message.Event {
 	e := &message.Event{Topic: orders, Slot: 1, Fence: fence, Worker: "worker 1", At: time.Now()}
 	for _, c := range contents {
@@ -203,7 +203,7 @@ func end(what message.What, fence int64, contents ...string) *message.Event {
 // behind is for sends whose answer does not matter.
 func behind(error) {}
 
-// answers collects what senders are told.
+// answers collects the answers to senders.
 type answers struct {
 	group  sync.WaitGroup
 	mu     sync.Mutex

@@ -18,7 +18,7 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// nightly is a topic whose journal is told what was sent to a Redis that does not have it.
+// nightly is a topic whose journal gets sends that its Redis does not have.
 type nightly struct {
 	testing.TB
 	p     *place
@@ -43,7 +43,7 @@ func aNight(t testing.TB) *nightly {
 	return newNight(t, newPlace(t, "SQLite", false), servertest.SharedRedis(t).Client(t), message.KindFixedTime, false)
 }
 
-// sent tells what was sent to slot 1.
+// sent reports sends to slot 1.
 func (n *nightly) sent(number int64, at time.Time, items ...message.SentItem) {
 	n.Helper()
 	told := make(chan error, 1)
@@ -51,7 +51,7 @@ func (n *nightly) sent(number int64, at time.Time, items ...message.SentItem) {
 	must.Do(n, <-told)
 }
 
-// ended tells what became of messages in slot 1.
+// ended reports what became of messages in slot 1.
 func (n *nightly) ended(what message.What, fence int64, reason string, contents ...string) {
 	n.Helper()
 	e := &message.Event{Topic: n.topic, Slot: 1, Fence: fence, Worker: "worker-1", At: time.Now()}

@@ -177,8 +177,8 @@ func TestGapEqualsWhatIsMissing(t *testing.T) {
 	})
 }
 
-// A server that hangs for longer than a send waits: who waits is told, and the rows come later, once. Who waits for
-// longer is told nothing.
+// A server hangs for longer than a send waits: the sender gets an error, and the rows come later, once. A sender
+// that waits longer gets none.
 func TestPausedServer(t *testing.T) {
 	t.Parallel()
 	eachServer(t, func(t *testing.T, p *place) {
@@ -271,7 +271,7 @@ func TestOpenAndCloseWaitForTheFile(t *testing.T) {
 			must.Do(t, err)
 		}
 	}
-	// Of this one, SQLite waits 1 ms for the file.
+	// This database waits only 1 ms for the file of SQLite.
 	db, dialect := p.db(t)
 	db.SetMaxOpenConns(2)
 	var conns []*sql.Conn
@@ -405,7 +405,7 @@ func TestCloseWithoutServer(t *testing.T) {
 	})
 }
 
-// Who waits is told at once that there is no room.
+// A sender that waits gets an error at once: there is no room.
 func TestWaitingWithoutRoom(t *testing.T) {
 	t.Parallel()
 	eachServer(t, func(t *testing.T, p *place) {

@@ -29,7 +29,7 @@ func TestRelaysAreKilled(t *testing.T) {
 		go func() {
 			defer close(committed)
 			for i := range commits {
-				if i%50 == 0 { // SQLite lets nobody else write while one commits without a pause
+				if i%50 == 0 { // SQLite lets no other write while one commits without a pause
 					await.True(t, "the outbox has room", func() bool { return o.outbox(t) < 500 })
 				}
 				hot := fmt.Sprint("hot ", i%contents)

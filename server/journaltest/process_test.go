@@ -20,7 +20,7 @@ import (
 	"github.com/slotmq/go-rmq/server/databases"
 )
 
-// job is what a process is told that a test may kill.
+// job is the task of a process that a test may kill.
 type job struct {
 	Dir, Name, What string
 	URL, Redis      string

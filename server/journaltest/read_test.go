@@ -117,8 +117,8 @@ func TestCompact(t *testing.T) {
 	})
 }
 
-// The numbers of rows are in the order in which they were told, over sends and ends, batches and
-// transactions.
+// The numbers of rows are in the order in which they were reported, over sends and ends, batches
+// and transactions.
 func TestOrderOfRows(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, p *place) {
@@ -147,7 +147,7 @@ func TestOrderOfRows(t *testing.T) {
 	})
 }
 
-// ids are those of the rows of a table, in the order of what was told.
+// ids are those of the rows of a table, in the order of the reports.
 func (p *place) ids(t *testing.T, table string) (ids []int) {
 	t.Helper()
 	for _, text := range p.texts(t, "SELECT id FROM "+table+" ORDER BY number") {

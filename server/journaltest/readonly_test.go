@@ -10,7 +10,7 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// A journal that is only read makes no tables, is told nothing, and shows what there is.
+// A journal that is only read makes no tables, gets nothing, and shows what there is.
 func TestReadOnly(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, p *place) {

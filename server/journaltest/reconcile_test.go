@@ -60,7 +60,7 @@ func (y *yard) open() {
 	must.Do(y, err)
 }
 
-// tell has another program write what it knows.
+// tell lets another program write what it knows.
 func (y *yard) tell(all ...any) {
 	y.Helper()
 	j := y.place.open(y, journal.Config{Lag: time.Millisecond})
@@ -78,7 +78,7 @@ func (y *yard) tell(all ...any) {
 // longAgo is when all was sent that is overdue.
 func longAgo() time.Time { return time.Now().Add(-time.Hour) }
 
-// sentTo is what a producer tells of sends to a slot. A score of 0 is long ago.
+// sentTo is the report of a producer about sends to a slot. A score of 0 is long ago.
 func sentTo(topic message.Topic, slot int, number, score int64, contents ...string) *message.Sends {
 	s := &message.Sends{Topic: topic, Slot: slot, Number: number, At: longAgo()}
 	if score == 0 {
@@ -90,7 +90,7 @@ func sentTo(topic message.Topic, slot int, number, score int64, contents ...stri
 	return s
 }
 
-// endOf is what a worker tells of the end of messages of slot 1.
+// endOf is the report of a worker about the end of messages of slot 1.
 func endOf(topic message.Topic, fence int64, contents ...string) *message.Event {
 	e := end(message.Done, fence, contents...)
 	e.Topic = topic
@@ -228,7 +228,7 @@ func TestReconcileAdopts(t *testing.T) {
 					t.Errorf("%v: %s waits for %d, want %d", kind, content, h.Verdict.Score, due)
 				}
 			}
-			if h := y.is("finished", journal.Owed); !h.Sent[1].Keeps { // a send that is told meanwhile knows better
+			if h := y.is("finished", journal.Owed); !h.Sent[1].Keeps { // a send that is reported in the meantime knows better
 				t.Errorf("%+v", h)
 			}
 			if v := y.is("waits", journal.Owed).Verdict; v.Headers != `{"a":"b"}` || v.Expires < later-1000 || v.Expires > later+1000+time.Since(now).Milliseconds() { // it is told what is left of it
@@ -308,7 +308,7 @@ func TestReconcileWhileRedisForgets(t *testing.T) {
 	y.is("again and again", journal.Owed)
 }
 
-// Contents of some size are looked at in several steps, each of which tells of its own.
+// Larger contents are looked at in several steps, and each step reports its own.
 func TestReconcileLargeContents(t *testing.T) {
 	t.Parallel()
 	y := newYard(t, newPlace(t, "SQLite", true), servertest.SharedRedis(t).Client(t), message.Topic{Kind: message.KindFixedTime})

@@ -77,7 +77,7 @@ type killing struct {
 	live map[string]string  // what was there: the place of each content
 }
 
-// fill tells of messages that are owed, dead, and over; of some a live copy is there, with another priority.
+// fill reports messages that are owed, dead, and over; some have a live copy, with another priority.
 func (k *killing) fill(messages int) {
 	k.Helper()
 	keys := k.keys()
@@ -109,7 +109,7 @@ func (k *killing) fill(messages int) {
 	k.ended(message.Died, 6, "x", dead...)
 }
 
-// handle handles some of what waits, and tells the journal.
+// handle handles some of what waits, and reports it to the journal.
 func (k *killing) handle() {
 	k.Helper()
 	var some []string

@@ -41,7 +41,7 @@ func TestRestoreLeavesLiveCopies(t *testing.T) {
 	}
 }
 
-// Workers that wait are told of each page.
+// Workers that wait are notified of each page.
 func TestRestoreWakesWorkers(t *testing.T) {
 	t.Parallel()
 	n := aNight(t)
@@ -80,7 +80,8 @@ func TestRestoreOnACluster(t *testing.T) {
 	}
 }
 
-// A page whose answer is lost is written again, and nobody can know who has stored it.
+// A page whose answer is lost is written again, and it cannot be known which try has
+// stored it.
 func TestRestoreWithALostAnswer(t *testing.T) {
 	t.Parallel()
 	srv := servertest.Redis(t)

@@ -273,7 +273,7 @@ func TestRestoreOneMessage(t *testing.T) {
 	n.holds("b:4000000000000", "c")
 }
 
-// Dead ones are left, if asked for; and one whose content nobody knows.
+// Dead ones are left, if asked for, and so is one whose content is not known.
 func TestRestoreOfTheDead(t *testing.T) {
 	t.Parallel()
 	n := aNight(t)
@@ -343,7 +343,8 @@ func TestRestoreSince(t *testing.T) {
 	n.restores(recovery.Restore{Since: hour}, recovery.Restored{Waiting: 4, Dead: 1}) // "old" was brought back since
 }
 
-// What was not due when Redis lost it cannot have been handled. The definition tells by when that was.
+// What was not due when Redis lost it cannot have been handled. The definition shows when that was at
+// the latest.
 func TestRestorePerhapsTwice(t *testing.T) {
 	t.Parallel()
 	n := aNight(t)
@@ -355,7 +356,7 @@ func TestRestorePerhapsTwice(t *testing.T) {
 	define := func(created time.Time) {
 		must.Do(t, n.rdb.HSet(ctx, protocol.DefinitionKey(n.topic.Name), "kind", "fixed-time", "slots", 2, "literal", 0, "notes", 0, "layout", 1, "created", created.UnixMilli()).Err())
 	}
-	n.restores(recovery.Restore{DryRun: true}, recovery.Restored{Waiting: 3, Twice: 2}) // since when it is lost nobody knows
+	n.restores(recovery.Restore{DryRun: true}, recovery.Restored{Waiting: 3, Twice: 2}) // it is not known since when it is lost
 	define(begin.Add(10 * time.Minute))
 	n.restores(recovery.Restore{DryRun: true}, recovery.Restored{Waiting: 3, Twice: 1})
 	// Programs write a definition again within half a minute. So this may have been sent to the new Redis.

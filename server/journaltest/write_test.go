@@ -71,7 +71,7 @@ func TestIdleWriterTellsThatItLives(t *testing.T) {
 	})
 }
 
-// Without Wait nobody waits, and the rows of a Lag are one transaction.
+// Without Wait no send waits, and the rows of a Lag are one transaction.
 func TestRowsOfALagAreOneTransaction(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, p *place) {

@@ -41,7 +41,7 @@ type Holder struct {
 	patterns []pattern // one for each of Topics
 }
 
-// Anyone is who may do everything, where no tokens are needed.
+// Anyone is the holder where no tokens are needed, who may do everything.
 var Anyone = &Holder{Name: "anyone", Rights: rights, Topics: []string{"*"}, patterns: []pattern{patternOf("*")}}
 
 // Has reports whether the holder has a right at some topic at least.
@@ -78,7 +78,8 @@ func (f *File) Reread() error {
 	return fmt.Errorf("read tokens: %w", err)
 }
 
-// Find is who has a token; nil if nobody does. How long it takes says nothing of how near a guess is.
+// Find is the holder of a token; nil if there is none. How long it takes does not reveal how near a
+// guess is.
 func (f *File) Find(token string) (found *Holder) {
 	hash := sha256.Sum256([]byte(token))
 	for _, h := range *f.holders.Load() {

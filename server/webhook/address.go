@@ -89,8 +89,8 @@ func (e *addressError) Error() string {
 	return fmt.Sprintf("%s is %s: allow private addresses for this target, if that is meant", e.addr, e.name)
 }
 
-// control is called for each address that a name has, before a connection is made to it. What the name
-// had meant before does not matter.
+// control is called for each address of a name, before a connection is made to it. So it does not
+// matter which addresses the name had before.
 func (t Target) control(_ context.Context, _, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// What becomes of a message by each answer, and what people are told.
+// What becomes of a message after each answer, and what people read about it.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	const page = "\n  <b>no \x1b[31msuch \torder\n second line"
@@ -65,7 +65,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A date is meant by the clock that the answer tells of.
+// A date is by the clock that the answer shows.
 func TestRetryAfterByAnotherClock(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC)

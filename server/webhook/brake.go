@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// brake leaves a target alone for a while that cannot take anything, which is no fault of the messages.
-// Two things pull it: that no connection can be made, and that the target asks for patience again and
-// again. A target that fails what it is sent is the affair of the worker's breaker.
+// brake leaves a target alone for a while if it can take nothing, whatever the message. It reacts to
+// two things: no connection can be made, or the target asks for patience again and again. If the target
+// refuses what it gets, that is for the worker's breaker.
 type brake struct {
 	mu      sync.Mutex
 	until   time.Time     // nothing is sent before
 	pause   time.Duration // after the last connection that could not be made; 0: the target can be reached
 	since   time.Time     // it cannot be reached
-	patient int           // how often in a row the target has asked for patience
+	patient int           // how many times in a row the target has asked for patience
 }
 
 const (
 	firstPause, lastPause = time.Second, 30 * time.Second // while the target cannot be reached
-	patientAfter          = 4                             // a target that asks for it so often in a row asks for all
+	patientAfter          = 4                             // so many times in a row count for all messages
 )
 
 // rest is how long nothing is sent; 0: something may be.

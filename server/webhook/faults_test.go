@@ -81,8 +81,8 @@ func short(t *Target) { t.Timeout = 10 * time.Second }
 
 func long(t *Target) { t.Timeout = await.Patience }
 
-// A target that misbehaves holds nothing up, takes no memory, and is told of in words. All messages may have
-// arrived, so all are failures.
+// A target that misbehaves holds nothing up and takes no memory, and the log says what it did. All messages
+// may have arrived, so all are failures.
 func TestFaultyTargets(t *testing.T) {
 	t.Parallel()
 	const ok = "HTTP/1.1 200 OK\r\n"
@@ -182,7 +182,7 @@ func TestConnectionsThatWereClosed(t *testing.T) {
 }
 
 // A target that cannot be reached is no fault of the messages: nothing is spent, and it is left alone for a while.
-// It is told once, and when it is back.
+// It is logged once, and again when it is back.
 func TestUnreachableTargets(t *testing.T) {
 	t.Parallel()
 	secure := newReceiver(nil)

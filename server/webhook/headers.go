@@ -14,7 +14,7 @@ import (
 	"github.com/slotmq/go-rmq/rmq"
 )
 
-// longestError bounds what a receiver is told of the failure before.
+// longestError bounds what a receiver gets about the last failure.
 const longestError = 200
 
 // freshID is the webhook-id of a wait that begins with a batch. Messages that were taken together have one fence, so their

@@ -123,7 +123,7 @@ func delivery(content string) *rmq.Delivery {
 	return &rmq.Delivery{Topic: message.Topic{Name: "orders"}, Slot: 3, Content: content, Attempt: 1, Fence: 17}
 }
 
-// deliver has a listener send a message, and returns what would become of it.
+// deliver lets a listener send a message, and returns what would become of it.
 func deliver(l *listener) (message.What, error) {
 	d := delivery("order 4711")
 	err := l.OnMessage(ctx, d)
@@ -147,7 +147,7 @@ func became(t testing.TB, l *listener, want message.What, words ...string) {
 	}
 }
 
-// events are what a worker has told its observers, by content.
+// events are what the observers of a worker got, by content.
 type events struct {
 	mu   sync.Mutex
 	all  map[message.What][]message.Item

@@ -41,8 +41,8 @@ func newListener(t Target, log *zap.Logger) *listener {
 	return l
 }
 
-// afterTimeout is how much longer a handler may take than its request, so that it is the request that
-// times out, and says where.
+// afterTimeout is how much longer a handler may take than its request. So the request times out
+// first, and says where.
 const afterTimeout = 5 * time.Second
 
 func (l *listener) options() rmq.ListenOptions {

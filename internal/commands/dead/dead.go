@@ -80,7 +80,7 @@ func (ch *choice) each(do func(q inspector.DeadQuery) error) error {
 	return nil
 }
 
-// notDead says that the content of a call is not there.
+// notDead says that the content of a call is not among the dead.
 func notDead(c *frame.Call) error {
 	return frame.Failed("%s is not dead in %s; %s explain shows where it is", c.Brief(c.Content), words.Legible(c.Args[0]), c.Name)
 }
@@ -137,8 +137,8 @@ func (f *filter) query(now time.Time) (inspector.DeadQuery, error) {
 	return q, nil
 }
 
-// upTo is the query of a command that may be interrupted and gone on with. It has an end: what
-// dies after the beginning is not meant, so that a message which dies again is not met again.
+// upTo is the query of a command that may be interrupted and gone on with. It stops at the
+// time it began: later deaths are left out, so no message is met twice.
 func (f *filter) upTo(ctx context.Context, c *frame.Call) (inspector.DeadQuery, error) {
 	now, err := c.Time(ctx)
 	if err != nil {

@@ -20,7 +20,7 @@ type Command struct {
 	Below   []Command                      // instead of all these
 
 	Changes bool // it stands among those that change something
-	Tells   bool // what it changes is told to a journal
+	Tells   bool // a journal gets what it changes
 }
 
 // Steps are those of a command, from what it checks without a server to what it prints. The first that fails ends it.
@@ -50,7 +50,7 @@ func Timed(ctx context.Context, c *Call) (err error) {
 	return err
 }
 
-// NoZeroPriority checks --priority: the inspector takes 0 for none.
+// NoZeroPriority refuses --priority 0, which the inspector would take for none.
 func NoZeroPriority(_ context.Context, c *Call) error {
 	if c.Changed("priority") && c.cmd.Flag("priority").Value.String() == "0" {
 		return Misused("--priority is 0; it must be 17 or more")

@@ -21,7 +21,7 @@
 //	n, err := frame.List[T]{...}.On(c.Page)     // a row each in a table, or an object each
 //	t := c.Table("slot#", "when", "content")    // "#": a number, to the right
 //	t.Row(7, "due in 4m", c.Text(content))
-//	err = c.Partly(err)                         // nil if only parts could not be read: they are told at the end
+//	err = c.Partly(err)                         // nil if only parts could not be read: they are named at the end
 //	err := c.Confirm(ctx, yes, "pause all")     // nil for yes
 //	return frame.Sweep{...}.Run(ctx, c)         // changes many messages, and says how to go on
 //	return frame.Failed("%d checks failed", n)  // exit code 1, one line on stderr

@@ -8,7 +8,8 @@ import (
 	"github.com/slotmq/go-rmq/internal/text/humantime"
 )
 
-// What tells old messages from new ones cannot be nothing: that would mean all of them.
+// The age that divides old messages from new ones cannot be nothing: that would mean
+// all of them.
 func TestAges(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"0", "0s", "0d", "999us", "0.0001s"} {

@@ -100,7 +100,7 @@ func (s *Journals) NeedJournal(ctx context.Context, to Access) (*Journal, error)
 // Elsewhere reports whether there is a journal that another program knows.
 func (s *Journals) Elsewhere() bool { return s.Databases == nil && os.Getenv("RMQ_JOURNAL") != "" }
 
-// toTell is the journal that is told what changes, if it was opened.
+// toTell is the journal that gets what changes, if it was opened.
 func (s *Journals) toTell() message.Journal {
 	if s.kept == nil {
 		return nil

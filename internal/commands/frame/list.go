@@ -13,7 +13,7 @@ type List[T any] struct {
 	Object func(T) any
 }
 
-// On shows it, and returns how many there are. Parts that could not be read are told at the end of the command.
+// On shows it, and returns how many there are. The command names the parts that could not be read at its end.
 func (l List[T]) On(p *Page) (n int, err error) {
 	table := p.Table(l.Heads...)
 	for x, err := range l.All {
@@ -45,7 +45,7 @@ func Each[T any](all []T) iter.Seq2[T, error] {
 	}
 }
 
-// Several has a few described, with an empty line between them: by lines for people, by an object each for programs.
+// Several describes a few, with an empty line between them: in lines for people, as an object each for programs.
 func Several[T any](p *Page, all []T, object func(T) any, describe func(T)) {
 	for n, x := range all {
 		if p.JSON {

@@ -9,8 +9,9 @@ import (
 	"github.com/slotmq/go-rmq/internal/text/words"
 )
 
-// Missed are the parts that could not be read. For the commands that only look: such a part hides nothing else. It is
-// told at the end, a line for each, and the exit code is 1. Long commands that change messages end when they meet one.
+// Missed are the parts that could not be read. A command that only looks shows everything else all the same, names
+// each such part in a line at its end, and returns the exit code 1. Long commands that change messages end when they
+// meet one.
 type Missed struct{ all inspector.PartialError }
 
 // mostMissed is how many slots are named by themselves. More are counted.

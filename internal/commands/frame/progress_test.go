@@ -37,7 +37,8 @@ func TestProgressLine(t *testing.T) {
 	}
 }
 
-// Where nobody watches, a line is printed every few seconds, and none by what is short.
+// Without a terminal, a line is printed every few seconds, and none if all is done
+// sooner.
 func TestProgressWithoutTerminal(t *testing.T) {
 	t.Parallel()
 	var errs strings.Builder

@@ -59,8 +59,8 @@ func (p *Page) Question(ctx context.Context, yes bool, what, how string, right f
 	return nil
 }
 
-// Await waits for what may never come, such as a line from a terminal or a pipe: or else for the end of ctx, by which such
-// a read does not end.
+// Await waits for what may never come, such as a line from a terminal or a pipe, but no longer than ctx: the end of ctx
+// does not end such a read.
 func Await[T any](ctx context.Context, read func() T) (got T, err error) {
 	come := make(chan T, 1)
 	go func() { come <- read() }() // ends with the process, if nothing comes

@@ -31,7 +31,8 @@ type Servers struct {
 
 	rdb redis.UniversalClient // nil until a command connects
 
-	// Inspector looks at what Redis has, and tells the journal what it changes, if that was opened before.
+	// Inspector looks at what Redis has. What it changes goes to the journal, too, if that was opened
+	// before.
 	Inspector *inspector.Inspector
 }
 
@@ -139,8 +140,8 @@ func (s *Servers) Qualified(topic string) string { return protocol.Qualify(s.Nam
 // Bare is a topic without it.
 func (s *Servers) Bare(topic string) string { return strings.TrimPrefix(topic, s.Qualified("")) }
 
-// StandAlone has everything use a Redis of its own, whatever the environment says, and no journal. It returns the flag
-// that names another one, if there is any.
+// StandAlone makes everything use a Redis of its own and no journal, whatever the environment says. If a flag names
+// another Redis, it returns that flag.
 func (s *Servers) StandAlone(url string) (against string) {
 	switch {
 	case s.redis != "":
@@ -152,7 +153,8 @@ func (s *Servers) StandAlone(url string) (against string) {
 	return ""
 }
 
-// Producer sends, in the namespace, and tells the journal, if that was opened.
+// Producer sends, in the namespace. What it sends goes to the journal, too, if that was
+// opened.
 func (s *Servers) Producer(ctx context.Context, cfg producer.Config) (*producer.Producer, error) {
 	rdb, err := s.Redis(ctx)
 	if err != nil {

@@ -35,7 +35,7 @@ func (c *Call) Strict(cmd *cobra.Command) {
 	}
 }
 
-// calls are those of rmq in a text of ours.
+// calls finds the calls of rmq in our own texts.
 var calls = regexp.MustCompile(`(?m)(^|[ (])rmq ([a-z-])`)
 
 // Ours is a text of ours with the name of this program in it.

@@ -10,7 +10,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/must"
 )
 
-// A lease that is over is told as what was.
+// A lease that is over is described in the past tense.
 func TestLeaseIsOver(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

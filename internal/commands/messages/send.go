@@ -166,8 +166,8 @@ func (s *sending) define(ctx context.Context, c *frame.Call) error {
 	return nil
 }
 
-// compare says which flag is not as the topic is defined. It comes before what is said of the
-// message, which would be about another topic.
+// compare says which flag differs from the topic's definition. It comes before the check of
+// the message, which would be about another topic.
 func (s *sending) compare(t message.Topic, kind message.Kind) error {
 	for _, f := range []struct {
 		flag    string
@@ -243,7 +243,7 @@ func (s *sending) read(ctx context.Context, arg string) (string, error) {
 	return string(all), nil
 }
 
-// Sender sends to a topic, and tells of the receipt.
+// Sender sends to a topic, and shows the receipt.
 type Sender struct {
 	*frame.Call
 	To message.Topic

@@ -90,7 +90,7 @@ func (d *deleting) run(ctx context.Context, c *frame.Call) error {
 			return err
 		}
 	}
-	if cfg := c.ZooKeeper(); cfg.Servers != nil { // first, since without a definition nobody could repeat it
+	if cfg := c.ZooKeeper(); cfg.Servers != nil { // first, since without a definition it could not be repeated
 		err = sharing.ZooKeeper(cfg).Keeper().RemoveTopic(ctx, c.Namespace(), topic)
 	}
 	if err == nil {

@@ -42,8 +42,8 @@ Exit code 1 if a check fails. docs/DEPLOYMENT.md explains all settings.`,
 	}},
 }
 
-// examine is what the inspector finds. That there is no Redis is a finding, too, and servers
-// that hang must not keep the one waiting who wants to know why nothing works.
+// examine is what the inspector finds. A missing Redis is a finding, too. Servers that hang
+// must not keep a person waiting who wants to know why nothing works.
 func examine(ctx context.Context, c *frame.Call) ([]inspector.Check, error) {
 	ctx, cancel := context.WithTimeout(ctx, 3*c.Patience)
 	defer cancel()

@@ -171,7 +171,7 @@ func (l *look) each(all []inspector.Topic, do func(t inspector.Topic) error) err
 			if err := do(t); err != nil {
 				return err
 			}
-		} else if !l.Blind(t.Name) { // otherwise the output has already that its server does not answer
+		} else if !l.Blind(t.Name) { // otherwise the output already says that its server does not answer
 			l.unreadable = append(l.unreadable, t.Name)
 		}
 	}

@@ -63,7 +63,8 @@ func TestNoWorker(t *testing.T) {
 	}
 }
 
-// Why workers are not seen is told by what was asked, and by whose the topic is.
+// The text about workers that are not shown depends on what was asked, and on how the
+// topic is shared.
 func TestWhyWorkersAreNotSeen(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -11,8 +11,8 @@ import (
 	"github.com/slotmq/go-rmq/internal/text/words"
 )
 
-// trend is how the counts of topics change from one look to the next. Redis does not know how many messages came and went: to
-// count them would cost each turn something. So these are net changes. nil: nobody watches.
+// trend is how the counts of topics change from one look to the next. Redis does not know how many messages came and
+// went: to count them would cost each turn something. So these are net changes. nil: it is a single look.
 type trend struct {
 	last    map[string]lookedAt
 	changed []changeOf // at this look

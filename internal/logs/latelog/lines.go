@@ -126,5 +126,5 @@ func (c core) Write(entry zapcore.Entry, fields []zapcore.Field) error {
 	return nil
 }
 
-// Sync does nothing: the logger that was given is its owner's to sync.
+// Sync does nothing: the owner of the given logger syncs it.
 func (c core) Sync() error { return nil }

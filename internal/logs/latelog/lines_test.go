@@ -85,8 +85,8 @@ func TestSampling(t *testing.T) {
 	}
 }
 
-// A log that blocks holds up nobody. What fits is kept in order; the rest is dropped, and
-// counted. A flush ends with its context.
+// A log that blocks holds up no caller. What fits is kept in order; the rest is dropped,
+// and counted. A flush ends with its context.
 func TestLogThatBlocks(t *testing.T) {
 	t.Parallel()
 	g := newGate()

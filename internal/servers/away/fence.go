@@ -8,13 +8,12 @@ import (
 	"github.com/slotmq/go-rmq/internal/servers/cluster"
 )
 
-// sameLoss is how long after it was logged that a server has forgotten what it knew its slots may still show that
-// one loss, and no other.
+// sameLoss: what a server's slots show for so long after a logged loss still belongs to that loss.
 const sameLoss = time.Minute
 
-// Fence notes what the fence of a slot was, and what it is by the server of its key. It only grows; if it is less, the
-// server has forgotten what it knew. That is logged once for a server, since its other slots show it, too, each when it
-// is worked at. It returns whether it is less.
+// Fence compares the fence that a slot had with the one that its server has now. A fence only grows; if it is less, the
+// server has forgotten what it knew. That is logged once for a server: its other slots show the same loss when it is
+// their turn. It returns whether the fence is less.
 func (w *Watch) Fence(key string, was, is int64) (forgotten bool) {
 	if is >= was {
 		return false
@@ -34,7 +33,7 @@ func (w *Watch) Fence(key string, was, is int64) (forgotten bool) {
 	return true
 }
 
-// forgets reports whether it is to be logged that a server has forgotten what was at a time, or was logged before.
+// forgets reports whether this loss is to be logged, or belongs to one that was logged before.
 func (l *Log) forgets(addr string, was, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

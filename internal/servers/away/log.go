@@ -11,7 +11,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/logs/latelog"
 )
 
-// Log is where the lines go, and which servers are away by what was logged.
+// Log is where the lines go. It knows which servers were logged as away.
 type Log struct {
 	*zap.Logger
 	lines *latelog.Lines
@@ -74,8 +74,8 @@ func (l *Log) begin(addr string) bool {
 	return true
 }
 
-// end notes that the look is over, with an answer or without. That the server was logged as
-// away is kept until there is one.
+// end notes that the look is over. A server that was logged as away stays so until there is
+// an answer.
 func (l *Log) end(addr string, answered bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -40,9 +40,9 @@ func (w *Watch) Level(key string, err error) zapcore.Level {
 	return zap.DebugLevel
 }
 
-// Doubt notes what a request came to that was sent to the server of a key. If that is no
-// answer, the server is looked at, unless it is already. It returns whether it was logged as
-// away, so that the caller need not do so, too.
+// Doubt notes how a request to the server of a key ended. If there was no answer, the server
+// is looked at, unless that is under way. It returns whether the server was logged as away:
+// then the caller need not log the error, too.
 func (w *Watch) Doubt(key string, err error) (away bool) {
 	if !cluster.Unanswered(err) || w.Ctx.Err() != nil {
 		return false
@@ -54,7 +54,7 @@ func (w *Watch) Doubt(key string, err error) (away bool) {
 	return w.DoubtAt(addr, key, err)
 }
 
-// DoubtAt is Doubt of a server that is known: of a Cluster, another one may have its place
+// DoubtAt is Doubt for a known server: in a Cluster, another one may have taken its place
 // by now.
 func (w *Watch) DoubtAt(addr, key string, err error) (away bool) {
 	if !cluster.Unanswered(err) || w.Ctx.Err() != nil {

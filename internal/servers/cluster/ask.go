@@ -15,8 +15,8 @@ var Patience = time.Second
 
 // Ask calls question with the server behind rdb, or with each master of a Cluster at the
 // same time. A master that cannot be reached or takes too long is ignored if another one
-// answers: one dead server must not keep a program from starting. The error is that of a
-// server that does answer.
+// answers: one dead server must not keep a program from starting. If no server helps,
+// the error is that of one that did answer.
 func Ask(ctx context.Context, rdb redis.UniversalClient, question func(ctx context.Context, server redis.UniversalClient) error) error {
 	c, many := rdb.(client)
 	if !many {

@@ -6,9 +6,9 @@
 // # Asked again while it is slow
 //
 // A server that hangs breaks no connection, so we would learn only after the time-out that another one has taken its
-// place. cluster.WhileSlow asks for the masters every half second that a request takes. It does not use ReloadState,
-// which asks one server at a time, any that the client knows: one in six times the very one that hangs, and then nothing
-// is asked for seconds.
+// place. cluster.WhileSlow asks for the masters every half second that a request takes. It does not use ReloadState.
+// That asks one server at a time, at random: one time in six it is the one that hangs, and then nothing is known for
+// seconds.
 package cluster
 
 import (
@@ -33,14 +33,15 @@ func IsCluster(rdb redis.UniversalClient) bool {
 	return many
 }
 
-// IsSingle reports whether rdb is a client of one server whose place no other takes:
-// not of a Cluster, nor of Sentinel, which gives this address to its clients.
+// IsSingle reports whether rdb is a client of one server that no other replaces:
+// neither a Cluster nor Sentinel, which gives this address to its clients.
 func IsSingle(rdb redis.UniversalClient) bool {
 	one, ok := rdb.(*redis.Client)
 	return ok && one.Options().Addr != "FailoverClient"
 }
 
-// ReadTimeout is how long a client waits for an answer; 0 or less if for ever, or if it is of another kind.
+// ReadTimeout is how long a client waits for an answer. 0 or less: for ever, or the client is of another
+// kind.
 func ReadTimeout(rdb redis.UniversalClient) time.Duration {
 	switch c := rdb.(type) {
 	case *redis.Client:
@@ -65,7 +66,8 @@ func MasterFor(ctx context.Context, rdb redis.UniversalClient, key string) (redi
 	return master, master.Options().Addr, nil
 }
 
-// Reload has the client of a Cluster ask anew, in the background, where the slots are.
+// Reload makes the client of a Cluster ask again, in the background, where the slots
+// are.
 func Reload(ctx context.Context, rdb redis.UniversalClient) {
 	if c, many := rdb.(client); many {
 		c.ReloadState(ctx) // no more often than five times a second

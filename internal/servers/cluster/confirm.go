@@ -21,19 +21,19 @@ const (
 	Master                      // it has the key
 )
 
-// StandingOf asks the servers of a Cluster whether the one at addr has the key now.
-// It does not ask that one itself: after it has stood still, it does not know yet whether
-// it was replaced. It has the key if no server that answers names another owner, and
-// of the other masters at least masters/2 name addr: with addr itself, a majority. A
-// server that is silent confirms nothing. Servers that are no Cluster's, which the
-// user's own options put together, make no replica master by themselves: for them it
-// is always Master.
+// StandingOf asks the servers of a Cluster whether the one at addr has the key now. It
+// does not ask that one itself: after it has stood still, it does not know yet whether it
+// was replaced. It has the key if no server that answers names another owner, and of the
+// other masters at least masters/2 name addr: with addr itself, a majority. A server that
+// is silent confirms nothing. Servers that you have put together without a Cluster never
+// make a replica master by themselves: for them it is always Master.
 //
 // Masters vote for a replica as long as they call its master failed, which they do for a while after
 // that has gone on. Where the user may not ask them for that (CLUSTER NODES), nothing is Failing.
 //
-// Without a key it asks whether that server is a master of anything: so of one that was
-// asked for a key whose hash slot is moving to it, which is another's until it has moved.
+// Without a key it asks whether that server is a master of anything. This is for a server
+// to which the key's hash slot is moving: until it has moved, the slot belongs to another
+// one.
 func StandingOf(ctx context.Context, rdb redis.UniversalClient, addr, key string) Standing {
 	c, many := rdb.(client)
 	if !many {
@@ -108,8 +108,8 @@ func (o *opinions) ask(ctx context.Context, server *redis.Client) error {
 // unfit are the flags of a replica that is not elected.
 var unfit = []string{"fail", "noaddr", "handshake"}
 
-// mayBeReplaced reports whether a server, which has told its nodes, calls the master with an id failed,
-// and knows a replica of it.
+// mayBeReplaced reports whether a server, by its list of nodes, calls the master with an id failed, and
+// knows a replica of it.
 func mayBeReplaced(nodes, id string) bool {
 	failed, replica := false, false
 	for line := range strings.Lines(nodes) {

@@ -25,7 +25,8 @@ func TestHashSlot(t *testing.T) {
 	}
 }
 
-// What a server tells of a slot, as the client of the Cluster has its addresses.
+// What a server says about a slot, with addresses as the client of the Cluster has
+// them.
 func TestReadView(t *testing.T) {
 	t.Parallel()
 	view := []redis.ClusterSlot{

@@ -6,9 +6,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Each visits the server behind rdb, or all masters of a Cluster at the same time, also
-// those that do not answer: visit finds that out, and soon. It returns an error only if the
-// masters are not known.
+// Each visits the server behind rdb, or all masters of a Cluster at the same time. It also
+// visits those that do not answer: visit must find that out, and soon. It returns an error
+// only if the masters are not known.
 func Each(ctx context.Context, rdb redis.UniversalClient, visit func(ctx context.Context, addr string, server redis.UniversalClient)) error {
 	soon := func(ctx context.Context, one *redis.Client) error {
 		ctx, cancel := context.WithTimeout(ctx, 2*Patience)

@@ -8,8 +8,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Now is the time of the server, or the latest of those of a Cluster's masters that answer; the error is then of one
-// that does not.
+// Now is the time of the server. Of a Cluster's masters it is the latest time of those that answer, and the error is
+// that of one that does not.
 func Now(ctx context.Context, rdb redis.UniversalClient) (latest time.Time, err error) {
 	var mu sync.Mutex
 	err = Ask(ctx, rdb, func(ctx context.Context, server redis.UniversalClient) error {

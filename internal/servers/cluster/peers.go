@@ -7,9 +7,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Peers are clients of servers that a Cluster's answers name. The Cluster's own
-// client offers none for a server that is about to get its first hash slot, and
-// would ask any server, such as one that hangs, to learn of the others.
+// Peers are clients of servers that a Cluster's answers name. The Cluster's own client
+// has none for a server that is about to get its first hash slot. To learn of it, it
+// would ask any server, perhaps one that hangs.
 type Peers struct {
 	mu      sync.Mutex
 	clients map[string]*redis.Client
@@ -47,8 +47,8 @@ func (p *Peers) At(addr string, like redis.UniversalClient) redis.UniversalClien
 	return p.clients[options.Addr]
 }
 
-// optionsOf returns a copy of a client's options. A client writes to its own when it connects, and what it
-// makes of itself here has copied them under its lock.
+// optionsOf returns a copy of a client's options. A client writes to its own options when it connects, so
+// they are copied under its lock.
 func optionsOf(c *redis.Client) redis.Options {
 	read, write := c.Options().ReadTimeout, c.Options().WriteTimeout
 	options := *c.WithTimeout(read).Options()

@@ -11,8 +11,8 @@ import (
 // farthest bounds how long a round trip may take that is measured.
 const farthest = 10 * time.Second
 
-// RoundTrip is how long a question to Redis takes, there and back: the shortest of a few; and on a Cluster the one of the
-// master that takes longest, of those that answer soon. It is 0 if nobody answers.
+// RoundTrip is how long a question to Redis takes, there and back: the shortest of a few tries. On a Cluster it is
+// that of the slowest master, of those that answer soon. It is 0 if none answers.
 func RoundTrip(ctx context.Context, rdb redis.UniversalClient) (longest time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, farthest)
 	defer cancel()

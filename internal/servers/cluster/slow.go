@@ -9,7 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// slow is when a request to a server of a Cluster takes suspiciously long.
+// slow is how long a request to a server of a Cluster may take before that is
+// suspicious.
 const slow = 500 * time.Millisecond
 
 // WhileSlow reloads the cluster map again and again while a request takes long, until
@@ -51,10 +52,9 @@ var (
 	lastReloads sync.Map // client -> *atomic.Int64, since epoch
 )
 
-// reload asks the Cluster's servers for its masters, in the background.
-// The client asks any server that it knows. If that one hangs, it waits for
-// seconds, and ReloadState does nothing meanwhile; so this is tried several times
-// at once.
+// reload asks the Cluster's servers for its masters, in the background. The client asks
+// any server that it knows. If that one hangs, the client waits for seconds, and
+// ReloadState does nothing until then. So this is tried several times at once.
 func reload(ctx context.Context, c client) {
 	const gap = 50 * time.Millisecond
 	kept, _ := lastReloads.LoadOrStore(c, new(atomic.Int64))

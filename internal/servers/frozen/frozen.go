@@ -1,7 +1,6 @@
 // Package frozen lets package rmqtest stop the clock of an in-memory Redis. Producers then
-// take the time from that clock, where they otherwise count on from the last time they
-// asked; and the test waits until the workers have done what is due. Production code sets
-// no clock.
+// read that clock for each send. (Otherwise they count on from the last time they asked.)
+// The test waits until the workers have done what is due. Production code sets no clock.
 package frozen
 
 import (

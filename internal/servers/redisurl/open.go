@@ -26,8 +26,7 @@ func Open(text string) (redis.UniversalClient, error) {
 	return a.cluster()
 }
 
-// Reads from replicas are of no use to a queue: it would not see what was just
-// written.
+// A queue must not read from replicas: it would not see what was just written.
 var ofReplicas = []string{
 	"read_only", "replica_only", "route_by_latency", "route_by_latency_tolerance", "route_randomly", "use_disconnected_replicas",
 }
@@ -91,8 +90,8 @@ func (a *address) cluster() (redis.UniversalClient, error) {
 	return redis.NewClusterClient(o), nil
 }
 
-// plain is a URL as go-redis takes it: with one host, and without anything
-// secret, so that its errors cannot repeat that.
+// plain is a URL as go-redis takes it: with one host, and without any secret that its
+// errors could repeat.
 func (a *address) plain() string {
 	scheme := "redis"
 	switch {

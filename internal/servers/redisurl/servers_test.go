@@ -20,7 +20,7 @@ func works(url string) error {
 	return rdb.Set(context.Background(), "k", "v", 0).Err()
 }
 
-// nobody is a first host at which nobody listens.
+// nobody is a first host at which no server listens.
 const nobody = "127.0.0.1:1,"
 
 func join(servers []*servertest.Server) string {

@@ -2,8 +2,8 @@ package rights
 
 import "slices"
 
-// least are the words that a command has at least, where it has more than itself and a key. Repaired servers (Redis 8.2.9,
-// and Debian's 8.0.2 since deb13u3) refuse to judge a call with fewer.
+// least is how many words a command needs, if that is more than itself and a key. Repaired servers (Redis 8.2.9, and
+// Debian's 8.0.2 since deb13u3) refuse to judge a call with fewer.
 var least = map[string]int{
 	"hdel": 3, "hget": 3, "hmget": 3, "hscan": 3, "hset": 4, "pexpire": 3, "publish": 3, "sadd": 3, "sismember": 3, "spublish": 3, "sscan": 3,
 	"zadd": 4, "zcount": 4, "zmscore": 3, "zrange": 4, "zrangebyscore": 4, "zrank": 3, "zrem": 3, "zremrangebyrank": 4,

@@ -1,7 +1,7 @@
-// Package rights reports which rights a user of Redis access control (ACL) lacks.
-// Redis itself says of a command within a script only that it may not be run, and of
-// a key that one of several may not be accessed; and it says so one right at a time,
-// when a message is under way already.
+// Package rights reports which rights a user of Redis access control (ACL) lacks. About
+// a command within a script, Redis itself says only that it may not be run; about a
+// key, only that one of several may not be accessed. It names one right at a time, and
+// only when a message is already under way.
 //
 //	err := rights.Check(ctx, rdb, rights.Need{Worker: true}, rights.Topic{Name: "orders", Slots: 16})
 //	// Redis user "orders" lacks rights: +zrem, ~prepare{orders_*}, &rmq:wake{orders}; see docs/DEPLOYMENT.md

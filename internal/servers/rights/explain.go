@@ -28,8 +28,8 @@ func User(rdb redis.UniversalClient) string {
 // refused finds the command in a refusal of Redis.
 var refused = regexp.MustCompile(`run the '([^' ]+)' command`)
 
-// denied reports whether err says that the user lacks a right. From Redis 7.2 on, and
-// with Valkey, the text is another one inside scripts.
+// denied reports whether err says that the user lacks a right. In scripts, Redis 7.2
+// and newer, and Valkey, use another text.
 func denied(err error) bool {
 	return redis.HasErrorPrefix(err, "NOPERM") || redis.HasErrorPrefix(err, "ACL failure in script")
 }

@@ -171,9 +171,9 @@ func (n Need) channels(t Topic, cluster bool) []channel {
 	return all
 }
 
-// plain are the calls without keys and channels, as they must be to be asked
-// about. The client of a Cluster also asks for its slots and what is to be known
-// of commands, and follows slots that move.
+// plain are the calls without keys and channels, in the form in which Redis judges
+// them. The client of a Cluster also asks for its slots and about commands, and follows
+// slots that move.
 func (n Need) plain(cluster bool) [][]string {
 	all := [][]string{words("time"), {"eval", "", "0"}}
 	if n.Worker {

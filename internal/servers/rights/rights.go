@@ -93,8 +93,8 @@ func (n Need) lacks(ctx context.Context, server redis.UniversalClient, topics []
 			calls = append(calls, call(c.publish, c.name), call(c.subscribe, c.name))
 		}
 	}
-	// Access control does not care for types, so every command is tried on every
-	// key: one that fails on all of them is missing itself.
+	// Access control ignores types, so every command is tried on every key. If a command
+	// fails on all of them, the right to the command is missing.
 	for _, command := range commands {
 		for _, k := range keys {
 			calls = append(calls, call(command, k.name))
@@ -131,10 +131,10 @@ func commandsOf(keys []key) []string {
 	return slices.Compact(all)
 }
 
-// diagnose finds the right that each failing use of a key lacks. A command
-// that fails on every key is missing, and so is a key on which every command
-// fails. If nothing works at all, it is most likely the keys that were forgotten
-// where commands without a key are granted, and else it may be both.
+// diagnose finds the right that each failing use of a key lacks. A command that fails
+// on every key is missing, and so is a key on which every command fails. If nothing
+// works at all: where commands without a key are granted, most likely the keys were
+// forgotten; otherwise perhaps both.
 func diagnose(keys []key, commands []string, may func(command, key int) bool, plainWorks bool) []string {
 	forbidden, closed := make([]bool, len(commands)), make([]bool, len(keys))
 	for c := range commands {
@@ -185,8 +185,8 @@ func (n Need) channelRights(ctx context.Context, server redis.UniversalClient, c
 	case publish: // so the channel is granted
 		return []string{"+" + c.subscribe}
 	}
-	// Redis says which of the two it is when it refuses a command outright. Should
-	// the right have been granted meanwhile: an empty wake-up does no harm.
+	// Redis says which of the two is missing when it refuses a command outright. If the
+	// right has been granted in the meantime, an empty wake-up does no harm.
 	err := server.Do(ctx, c.publish, c.name, "").Err()
 	if command(err) == "" {
 		return []string{"&" + c.pattern}

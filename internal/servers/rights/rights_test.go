@@ -164,8 +164,8 @@ type answer string
 func (a answer) Error() string { return string(a) }
 func (answer) RedisError()     {}
 
-// What a script may not do is told in words of their own, which differ between the
-// releases. These are those of Redis 7.0, of 8.0 and of Valkey 8.1.
+// Releases have words of their own for what a script may not do, which differ between
+// the releases. These are those of Redis 7.0, of 8.0 and of Valkey 8.1.
 func TestExplainWithinScripts(t *testing.T) {
 	t.Parallel()
 	const within = " script: 3c6d58e5, on @user_script:10."

@@ -13,7 +13,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/must"
 )
 
-// asked is what a client gets that asks a server which does something with each connection.
+// asked is the error of a client whose server does something with each connection.
 func asked(t *testing.T, serve func(net.Conn)) (at string, err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must.Do(t, err)

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Step is how long one step of a [Pace] should last: who goes at a rate takes no more at once than is due in it.
+// Step is how long one step of a [Pace] should last: at once, it takes no more than the rate allows for that
+// time.
 const Step = 100 * time.Millisecond
 
 // Pace bounds how many of something are done in a second. Its zero value bounds nothing.

@@ -6,8 +6,8 @@
 //
 // While go-redis dials or reads, it uses its own time-outs and not the context, unless its user has set
 // ContextTimeoutEnabled. So what may block runs in a goroutine: the first comparison of a definition, which all early
-// sends share, and through wait.For the questions of Start and what a Client has the inspector do. A caller returns when
-// its context ends. What was begun ends by the time-outs.
+// sends share, and through wait.For the questions of Start and what a Client asks of the inspector. A caller returns
+// when its context ends. What was begun ends by the time-outs.
 package wait
 
 import (

@@ -15,6 +15,6 @@
 //
 // # Subscribed before joining
 //
-// Subscribed before joining, or the slots are looked at behind it: a message between the first look at a slot and the
-// subscription wakes no worker.
+// A worker subscribes before it joins. Otherwise a message that comes between the first look at a slot and the
+// subscription would wake no worker.
 package wakeups

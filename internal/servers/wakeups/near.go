@@ -11,11 +11,11 @@ import (
 	"github.com/slotmq/go-rmq/internal/servers/wait"
 )
 
-// In a Cluster a producer announces what it has stored on one master by SPUBLISH, which that master
-// passes on to no other master: PUBLISH costs each of the others as much as two messages do, and comes late.
-// So a worker is subscribed at each master that has slots of its topics, to one channel for each topic.
-// Where nobody is, the producer publishes to all. Whenever a subscription has begun, the slots of its
-// topic are looked at.
+// In a Cluster a producer announces what it has stored on one master by SPUBLISH, which that master passes
+// on to no other master: PUBLISH costs each of the others as much as two messages do, and comes late. So a
+// worker is subscribed at each master that has slots of its topics, to one channel for each topic. If no
+// worker is subscribed there, the producer publishes to all masters. Whenever a subscription has begun, the
+// slots of its topic are looked at.
 //
 // Which channel that is depends on where the slots are, and two programs may see it differently for a
 // while. So a worker compares every few seconds, and keeps what it was subscribed to; and a producer

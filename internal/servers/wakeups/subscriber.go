@@ -23,19 +23,18 @@ import (
 
 // Every server of a Cluster passes on what is published at any of them, so one
 // subscription hears all that is published to all: see near.go for the rest. It is
-// watched, and moved to another server
-// when its own hangs: after some silence it asks for a sign of life, and ends
-// when that does not come in time. With Sentinel the new master is subscribed at
-// in the same way. Where there is one server only, nothing can be done about one
-// that hangs, and it is asked less often: only the connection may have died
-// without a word.
+// watched, and moved to another server when its own hangs: after some silence it asks
+// for a sign of life, and ends when that does not come in time. With Sentinel it moves
+// to the new master in the same way. Where there is one server only, nothing can be
+// done about one that hangs, and it is asked less often: only the connection may have
+// died without a word.
 const (
 	silence     = 2 * time.Second
 	longSilence = 10 * time.Second
 	signOfLife  = time.Second
 )
 
-// Between tries to subscribe the waiting doubles between these.
+// The pause between tries to subscribe doubles, from the first to the last of these.
 const firstTry, lastTry = 20 * time.Millisecond, time.Second
 
 // SilenceOf is how long the subscription of a worker on rdb may be silent.
@@ -91,13 +90,14 @@ type Subscription struct {
 // location is a server, and a key that it holds.
 type location struct{ addr, key string }
 
-// Subscribe makes a subscription at any server that answers. Where there is only one, it is as patient with it as it
-// will be later.
+// Subscribe makes a subscription at any server that answers. If there is only one, it waits for it as long as it
+// will later.
 func (s *Subscriber) Subscribe(ctx context.Context) (*Subscription, error) {
 	return s.subscribe(ctx, "", max(silence, s.Silence))
 }
 
-// subscribe is Subscribe, at the server to avoid last, and waits so long for each answer.
+// subscribe is Subscribe. It tries the server to avoid last, and waits no longer than
+// patience for each answer.
 func (s *Subscriber) subscribe(ctx context.Context, avoid string, patience time.Duration) (*Subscription, error) {
 	err := errors.New("no master of the Cluster is known")
 	masters, channels := s.masters(ctx), s.channels()

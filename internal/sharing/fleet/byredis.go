@@ -34,7 +34,7 @@ func newByRedis(p *parts) sharing {
 	f := &byRedis{parts: p, newcomers: &newcomers{p}}
 	f.entering = periodic.NewLines(topicsAtOnce, f.Life.Attend, f.refresh)
 	f.coming = periodic.NewLines(topicsAtOnce, f.Life.Attend, func(server string, topics []*Topic) {
-		in := func(t *Topic) bool { return t.listed.Load() } // it came in while it stood in line, and need not wait for what the others ask
+		in := func(t *Topic) bool { return t.listed.Load() } // it was listed while it waited here, and need not wait for what the others ask
 		f.refresh(server, slices.DeleteFunc(slices.Clone(topics), in))
 	})
 	return f
@@ -199,5 +199,5 @@ func (l *leases) Suspect(*schedule.Slot, string, time.Duration) {}
 
 func (l *leases) Overtaken() {}
 
-// Hung has another slot go on in the place of this one when its lease is over.
+// Hung makes another slot go on in the place of this one when its lease is over.
 func (l *leases) Hung(x *schedule.Slot) { x.ReplaceHung() }

@@ -26,14 +26,15 @@ type byZooKeeper struct {
 
 func newByZooKeeper(p *parts) sharing { return &byZooKeeper{parts: p} }
 
-// Between tries to get a session the waiting doubles between these.
+// The pause between tries to get a session doubles, from the first to the last of
+// these.
 const (
 	firstEntry = 100 * time.Millisecond
 	lastEntry  = 5 * time.Second
 )
 
-// showEvery is how often the slots that the worker has are shown to people, and
-// trustEvery how often a worker that may start nothing looks whether it may again.
+// showEvery is how often the worker shows people its slots. trustEvery is how often a
+// worker that may start nothing looks whether it may again.
 const (
 	showEvery  = 250 * time.Millisecond
 	trustEvery = 20 * time.Millisecond
@@ -155,9 +156,9 @@ func (f *byZooKeeper) run() {
 	}
 }
 
-// watch returns when the term must end, and why: the session is lost, or it lives, and the
-// worker is cut off from Redis, a handler hangs, or another worker has proven this one dead.
-// It returns no error when the slots have been left.
+// watch returns when the term must end, and why. Either the session is lost; or it lives,
+// but the worker is cut off from Redis, a handler hangs, or another worker has proven this
+// one dead. It returns no error when the slots have been left.
 func (f *byZooKeeper) watch(s *session) (why error, lost bool) {
 	show := time.NewTicker(showEvery)
 	defer show.Stop()

@@ -13,9 +13,9 @@ import (
 	"github.com/slotmq/go-rmq/internal/sharing/keeper"
 )
 
-// Cut off from Redis. The session with ZooKeeper of such a worker lives, and so it would keep
-// its slots, in which nothing moves. It gives them up when Redis has answered it nothing for
-// two session timeouts while it did answer others: see keeper.Member.Alone. It cancels its
+// A worker that is cut off from Redis still has its session with ZooKeeper. So it would keep
+// its slots, and nothing in them would move. It gives them up when Redis has not answered it
+// for two session timeouts, but has answered others: see keeper.Member.Alone. It cancels its
 // handlers first, whose results it could not report, and ends its session when they have
 // returned. It comes back with a new session when Redis answers it.
 
@@ -88,7 +88,8 @@ func (a *answers) await() bool {
 	return true
 }
 
-// unlessAlone does what needs Redis at the start, and gives it up when the worker is cut off.
+// unlessAlone does something that needs Redis at the start. It gives up when the worker is
+// cut off.
 func (a *answers) unlessAlone(ctx context.Context, m *keeper.Member, do func(context.Context) error) error {
 	within, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -106,9 +107,9 @@ func (a *answers) unlessAlone(ctx context.Context, m *keeper.Member, do func(con
 	return err
 }
 
-// endCutOff ends a term whose handlers were cancelled, and whose session lives: when they have
-// returned, or after a session timeout, which is what they have when a session is lost. Then
-// others may take over what is in hand.
+// endCutOff ends a term whose handlers were cancelled, and whose session lives. It waits until
+// they have returned, but no longer than a session timeout: as long as they would have if the
+// session were lost. Then others may take over what is in hand.
 func (s *session) endCutOff() {
 	late := time.NewTimer(s.member.Timeout())
 	defer late.Stop()

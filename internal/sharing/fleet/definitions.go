@@ -52,7 +52,7 @@ func (d *definitions) agree(ctx context.Context) error {
 			if errs[i] != nil {
 				return errs[i]
 			}
-			if t.Topic != full[i].Topic { // not when it is asked again, for there are readers by then
+			if t.Topic != full[i].Topic { // not later, when others already read it
 				t.Topic = full[i].Topic
 			}
 		}
@@ -69,7 +69,7 @@ func (d *definitions) agreeAt(ctx context.Context, topics []*Topic) ([]definitio
 	return definition.AgreeAll(ctx, d.Scripts, names, asked, d.sharing())
 }
 
-// renew has a topic's definition compared again, if it is time or the topic is refused.
+// renew compares a topic's definition again, if it is time or the topic is refused.
 func (d *definitions) renew(t *Topic) {
 	if t.refused.Load() || time.Since(t.compared) > d.Recheck {
 		t.compared = time.Now()
@@ -77,8 +77,8 @@ func (d *definitions) renew(t *Topic) {
 	}
 }
 
-// compare compares the definitions of some topics. While one is another, the worker
-// works at none of the topic's slots.
+// compare compares the definitions of some topics. While one differs, the worker works
+// at none of the topic's slots.
 func (d *definitions) compare(_ string, topics []*Topic) {
 	if d.Life.Background.Err() != nil {
 		return

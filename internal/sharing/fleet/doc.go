@@ -6,8 +6,8 @@
 //
 // It decides which slots are to be this worker's, and assigns them in the schedule. That is
 // no right to them: which worker may take from a slot is decided by the turn script. It also
-// decides under which id the worker takes its turns, and what holds its batches meanwhile:
-// see [Term]. It takes no turn itself, and handles no message.
+// decides under which id the worker takes its turns, and what keeps its batches: see [Term].
+// It takes no turn itself, and handles no message.
 //
 // # A newcomer waits for the dead, not they for it
 //
@@ -17,6 +17,7 @@
 //
 // # Handlers belong to a term, not to a worker
 //
-// When the id changes, a slot may still be handled under the old one. It goes on set aside, with the fence it knows, and
-// reports; another slot waits in its place until Redis says that it is free, or that the one before it is dead.
+// When the id changes, a slot may still be handled under the old one. That slot is set aside: its handler goes on, and
+// reports with the fence it knows. Another slot waits in its place until Redis says that it is free, or that the old id
+// is dead.
 package fleet

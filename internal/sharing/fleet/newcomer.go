@@ -20,13 +20,13 @@ import (
 // So a worker that finds others there has no slots at first, for its trial. Until it has
 // lived for a lease it counts in the list for no longer than that trial, so one that
 // died young is out of the list before the next one comes in. What it had in hand stays
-// its own for a whole lease, as with every worker; and while a slot is held by a
-// worker that is not in the list, no newcomer comes in. After a lease it does, whatever
-// there is: the batches of workers that died before this one started have ended by then.
+// its own for a whole lease, as with every worker. While a worker that is not in the
+// list holds a slot, no newcomer comes in. After a lease a newcomer comes in at any
+// rate: by then the leases of all workers that died before it started are over.
 //
 // A worker that finds the list empty begins at once.
 
-// slotsAtOnce is of how many slots the holders are asked for in one round trip.
+// slotsAtOnce is for how many slots one round trip asks who holds them.
 const slotsAtOnce = 128
 
 // shortTrial is how long a newcomer has no slots, or its lease if that is shorter.
@@ -35,7 +35,8 @@ const shortTrial = 2 * time.Second
 // newcomers decides when this worker, which has just come, gets slots.
 type newcomers struct{ *parts }
 
-// entry is the worker's in a topic's list of members, and what the list says of the others.
+// entry is the worker's entry in a topic's list of members, and what the list says about
+// the others.
 type entry struct {
 	topic   *Topic
 	members []string
@@ -43,8 +44,8 @@ type entry struct {
 	err     error
 }
 
-// trial is longer for a worker of thousands of topics, since it shows itself three times
-// in that time in each of their lists.
+// trial is longer for a worker of thousands of topics, since it refreshes its entry in
+// each list three times during the trial.
 func (n *newcomers) trial() time.Duration {
 	return min(n.Lease, max(shortTrial, time.Duration(len(n.Topics))*time.Millisecond))
 }
@@ -95,9 +96,9 @@ func (n *newcomers) keptOut(ctx context.Context, found []*entry, now time.Time) 
 	return out
 }
 
-// heldByStrangers returns the topics of which a batch is held by a worker that is not in the
-// list: it died, or it leaves and is not through yet. A slot whose server does not answer
-// does not count, nor does one with nothing in flight, which may still name a holder.
+// heldByStrangers returns the topics where a worker that is not in the list holds a batch:
+// it died, or it is still leaving. A slot whose server does not answer does not count, nor
+// does one with nothing in flight, which may still name a holder.
 func (n *newcomers) heldByStrangers(ctx context.Context, lists []*entry) map[*Topic]bool {
 	held, members := map[*Topic]bool{}, map[*Topic][]string{}
 	type slotRef struct {

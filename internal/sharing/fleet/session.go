@@ -98,7 +98,7 @@ func (s *session) Overtaken() {
 	}
 }
 
-// errHanging is why a term ends that has a handler which does not return.
+// errHanging is why a term ends when a handler does not return.
 var errHanging = errors.New("a handler ignores its context")
 
 // Hung ends the term, so that its session can end, too, and the message be given to
@@ -130,8 +130,8 @@ func (s *session) offer() {
 	})
 }
 
-// endGently ends a term whose session lives: when all have returned that will, the
-// session is closed, and what hangs may be taken over.
+// endGently ends a term whose session lives. When all handlers but those that hang have
+// returned, it closes the session, and others may take over the rest.
 func (s *session) endGently() {
 	s.offer()
 	ticker := time.NewTicker(trustEvery)
@@ -159,8 +159,7 @@ func (s *session) endGently() {
 	s.term.end(nil)
 }
 
-// Proofs of death. Without leases, a batch of a worker that died comes free by
-// nothing else.
+// Proofs of death. Without leases, nothing else frees the batch of a worker that died.
 
 // proofAfter is how long a slot must have been busy before its holder's death is
 // looked into: nearly always it is about to leave.

@@ -80,7 +80,7 @@ func (t *Term) Handlers() context.Context { return t.handlers.Load() }
 // end cancels all handlers. None may be started until goOn.
 func (t *Term) end(why error) { t.handlers.Load().cancel(why) }
 
-// goOn lets handlers be started after an end that was none.
+// goOn lets handlers be started again after an end that was not final.
 func (t *Term) goOn() {
 	h := &handlers{}
 	h.Context, h.cancel = context.WithCancelCause(t.life.Handlers)

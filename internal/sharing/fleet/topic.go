@@ -35,8 +35,8 @@ func (t *Topic) begin(as *schedule.Topic) {
 	t.listed.Store(false)
 }
 
-// topicsAtOnce is of how many topics the lists of members, or the definitions, are asked
-// for in one round trip.
+// topicsAtOnce is for how many topics one round trip asks for the lists of members, or
+// the definitions.
 const topicsAtOnce = 64
 
 // byServer puts topics together that have a key on the same server, some at a time. If that

@@ -11,9 +11,10 @@ import (
 	"github.com/slotmq/go-rmq/internal/servers/wait"
 )
 
-// A worker that was killed stays in the lists of members until it counts no longer. What is its share of the slots waits
-// until then, and so does what it had in hand. Who has just started another one sees that nothing happens. So a worker looks,
-// once, who of those that it found has not shown himself since: all others do three times in a lease.
+// A worker that was killed stays in the lists of members for a while. Its share of the slots waits until then, and so
+// does what it had in hand. Someone who has just started another worker sees that nothing happens, and wonders why. So
+// each new worker looks once which of the workers that it found have not refreshed their entries since: all that live
+// do so three times in a lease.
 
 // presence is how a worker counts in the lists of members of some topics.
 type presence struct {
@@ -21,8 +22,8 @@ type presence struct {
 	topics []string
 }
 
-// run says who has vanished. Nothing else is to do: the term lasts as long as the worker. It ends when Close begins: a
-// Redis client need not heed a context, and a server that hangs would hold up Close.
+// run logs which workers have vanished. There is nothing else to do: the term lasts as long as the worker. It ends
+// when Close begins: a Redis client may ignore the context, and a server that hangs would hold up Close.
 func (f *byRedis) run() { _ = wait.For(f.Life.Background, f.nameVanished) }
 
 func (f *byRedis) nameVanished(ctx context.Context) error {
@@ -41,7 +42,7 @@ func (f *byRedis) nameVanished(ctx context.Context) error {
 	return err
 }
 
-// vanished are those that are there as they were.
+// vanished are those whose entries have not changed.
 func vanished(before, after map[string]presence) map[string]presence {
 	same := map[string]presence{}
 	for id, p := range after {
@@ -52,7 +53,8 @@ func vanished(before, after map[string]presence) map[string]presence {
 	return same
 }
 
-// others are the other workers in the lists of members. What does not answer has none.
+// others are the other workers in the lists of members. A server that does not answer
+// counts as one without any.
 func others(ctx context.Context, f *parts) map[string]presence {
 	all := map[string]presence{}
 	for _, some := range byServer(ctx, f.Redis, f.Topics, protocol.WorkersKey) {

@@ -13,14 +13,13 @@ import (
 	"github.com/slotmq/go-rmq/internal/sharing/keeper/session"
 )
 
-// A worker that gets no answers from what it works with, while other workers do, is alone.
-// Its session lives, and so it would keep its slots. If no worker gets answers, that is right:
-// none could take them, and it goes on with what it has in hand when there are answers
-// again. So it asks the others first. Each of them writes how long it has been without an
-// answer, with the writes that it makes anyway; only a worker in doubt reads that.
+// A worker is alone if Redis does not answer it, but answers other workers. Its session lives,
+// so it would keep its slots. That is right if no worker gets answers: none could take the
+// slots, and it goes on with what it has in hand when Redis answers again. So it asks the
+// others first. Each worker writes how long it has been without an answer, with the writes
+// that it makes anyway. Only a worker in doubt reads that.
 
-// aloneAfter is for how many session timeouts a worker is without an answer until it counts as
-// alone.
+// aloneAfter is how many session timeouts without an answer make a worker alone.
 const aloneAfter = 2
 
 // others are what a worker in doubt asks in ZooKeeper.
@@ -28,8 +27,8 @@ type others interface {
 	// mark returns a mark: what is written afterwards is newer.
 	mark(ctx context.Context) (int64, error)
 
-	// answered reports whether another worker wrote after a mark that it had been without an
-	// answer for so long at most.
+	// answered reports whether another worker wrote, after the mark, that it got an answer
+	// no longer ago than that.
 	answered(ctx context.Context, mark int64, quiet time.Duration) (bool, error)
 }
 

@@ -154,8 +154,8 @@ type ownedNode struct {
 	Topics map[string]string `json:"topics"` // and the slots, as formatSlots writes them
 	Since  int64             `json:"since"`  // in ms of the worker's clock
 
-	// Quiet is for how many ms the worker had been without an answer when it wrote this; nil:
-	// it does not say. See alone.go.
+	// Quiet is how many ms ago the worker got its last answer when it wrote this; nil: it
+	// does not say. See alone.go.
 	Quiet *int64 `json:"quiet,omitempty"`
 }
 

@@ -22,7 +22,7 @@ type coordinator struct {
 	recheck time.Duration
 	delays  delays
 
-	office <-chan zk.Event // fires when the office was taken away; nil when it has
+	office <-chan zk.Event // fires when this member loses the office; nil after that
 	fleet  fleet
 	topics map[string]*shares
 	delay  delay

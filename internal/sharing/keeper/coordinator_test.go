@@ -95,7 +95,7 @@ func (p *place) assigned(t *testing.T, topic string) (assignment, int32) {
 	}
 	a, err := decodeAssignment(data)
 	if err != nil {
-		t.Logf("%s: %v", data, err) // nobody has anything by it
+		t.Logf("%s: %v", data, err) // it belongs to no worker
 	}
 	return a, stat.Version
 }
@@ -309,7 +309,7 @@ func TestWorkerThatLeavesLosesItsSlotsWhileItLives(t *testing.T) {
 	if a := p.has(t, "x", map[string]int{"w1": 12}); a.gen != 3 {
 		t.Errorf("gen is %d: going for good moved something", a.gen)
 	}
-	// The last one has nobody to give its slots to.
+	// The last one has no other to give its slots to.
 	p.create(t, p.leaving("w1"), nil, zk.FlagEphemeral)
 	p.comes(t, "w4", "x")
 	if a := p.has(t, "x", map[string]int{"w4": 12}); a.gen != 4 {
@@ -333,7 +333,7 @@ func TestWorkersOfDifferentTopics(t *testing.T) {
 	p.has(t, "y", map[string]int{"w2": 4, "w3": 4})
 	z := p.has(t, "z", map[string]int{"w3": 8})
 
-	// A topic that nobody wants keeps its assignment; the others go on.
+	// A topic without a worker keeps its assignment; the others go on.
 	p.goes(t, "w3")
 	y := p.has(t, "y", map[string]int{"w2": 8})
 	if again, version := p.assigned(t, "z"); version != 0 || !slices.Equal(again.owners, z.owners) {
@@ -486,7 +486,8 @@ func TestNewerContentsMakeTheCoordinatorStepDown(t *testing.T) {
 	}
 }
 
-// What nobody can read is replaced, or left out, and what nobody can use is told.
+// A node that cannot be read is replaced or left out; one that cannot be used is
+// reported.
 func TestDamagedNodes(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -519,7 +520,7 @@ func TestDamagedNodes(t *testing.T) {
 }
 
 // A worker's node that may not be read, since that worker has a password and this one
-// has none, keeps nobody else from getting slots.
+// has none, keeps no other from getting slots.
 func TestWorkerThatMayNotBeRead(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -563,7 +564,8 @@ func TestWorkerWithoutASession(t *testing.T) {
 	p.has(t, "x", map[string]int{"w1": 4})
 }
 
-// No watch tells that an assignment is deleted; the next look does. Nothing moves.
+// No watch reports that an assignment was deleted; the next look finds it. Nothing
+// moves.
 func TestDeletedAssignmentIsWrittenAgain(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -26,8 +26,8 @@ type definitions struct {
 	again bool   // the tree was made again
 }
 
-// compare compares the definitions again and again, and says for each topic what it has found:
-// one may have been deleted, or replaced while the topic was not handled.
+// compare compares the definitions again and again, and reports for each topic what it has
+// found: a definition may have been deleted, or replaced while no worker handled the topic.
 func (d *definitions) compare(ctx context.Context, every time.Duration, found func(topic string, err error)) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -51,8 +51,8 @@ func (d *definitions) compare(ctx context.Context, every time.Duration, found fu
 	}
 }
 
-// agreeOnLayout keeps programs apart that would not understand each other, and finds
-// out which tree this is.
+// agreeOnLayout refuses to work beside programs of another layout, and finds out which
+// tree this is.
 func (d *definitions) agreeOnLayout(ctx context.Context) error {
 	ours, theirs := layoutNode{Layout: layout, Tree: d.id}, madeAgain{}
 	var err error

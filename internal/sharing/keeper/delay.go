@@ -4,13 +4,13 @@ import "time"
 
 // delays are how long the coordinator waits before it changes assignments.
 type delays struct {
-	// urgent is how long slots without a worker wait. Workers that leave together are
-	// noticed together.
+	// urgent is how long slots without a worker wait, so that workers which leave together
+	// are noticed together.
 	urgent time.Duration
 
-	// even is how long slots wait that only move to another worker: until no worker has
-	// come for so long. So in a fleet that starts, or is replaced, a slot moves once. The
-	// wait ends after most in any case.
+	// even is for slots that only move to another worker: they wait until no worker has
+	// come for so long. So a slot moves once while a fleet starts or is replaced. The wait
+	// never takes longer than most.
 	even, most time.Duration
 }
 

@@ -37,7 +37,8 @@
 //
 // # A machine's sleep
 //
-// fools the deadlines. To ask before each handler would cost a round trip and leave a gap.
+// A machine that sleeps may miss its deadlines without noticing. Asking before each
+// handler would cost a round trip and still leave a gap.
 //
 // # A write before the look
 //

@@ -110,8 +110,8 @@ func (c *candidate) stand(ctx context.Context) error {
 	return errOver
 }
 
-// outlast waits while another member has the office, and reports whether it is this member's,
-// or nobody's. If it is neither it is to be looked at again.
+// outlast waits while another member has the office. It reports whether this member has it
+// now, or none has. In any other case look again.
 func (c *candidate) outlast(ctx context.Context, stat *zk.Stat, watch <-chan zk.Event) (mine, gone bool, err error) {
 	for there := true; there; {
 		switch {

@@ -18,14 +18,14 @@ func invalid(field string, value any, limit string) error {
 	return &message.InvalidError{Field: "ZooKeeperConfig." + field, Value: fmt.Sprint(value), Limit: limit}
 }
 
-// Why a member does not assign slots, or no more.
+// Why a member does not assign slots, or stops doing so.
 var (
 	errNotMine = errors.New("another member is the coordinator")
 	errOver    = errors.New("the member leaves, or its session is over")
 )
 
-// errVersion is of a node that a newer program wrote: its contents must not be
-// guessed, and not be written over.
+// errVersion is about a node that a newer program wrote: this one must neither guess
+// its contents nor overwrite it.
 var errVersion = errors.New("written by a newer version of RMQ")
 
 // newerError names the node that a newer program wrote.
@@ -34,7 +34,7 @@ type newerError struct{ path string }
 func (e *newerError) Error() string { return "read " + e.path + ": " + errVersion.Error() }
 func (e *newerError) Unwrap() error { return errVersion }
 
-// errBroken is of a topic that cannot be shared out until a person has acted.
+// errBroken is about a topic that cannot be shared out until a person has acted.
 var errBroken = errors.New("topic is not shared out")
 
 func broken(err error) error { return fmt.Errorf("%w: %w", errBroken, err) }

@@ -36,7 +36,7 @@ func shared(t *testing.T) (Config, *zk.Conn) {
 	return config(srv.Chroot(t), long, srv.Servers()...), srv.Client(t, long)
 }
 
-// told remembers what Own was told.
+// told remembers the calls of Own.
 type told struct {
 	mu     sync.Mutex
 	slots  map[string][]int
@@ -54,7 +54,7 @@ func (o *told) own(topic string, slots []int) {
 	o.change <- struct{}{}
 }
 
-// await waits until Own was told these slots last.
+// await waits until the last call of Own has these slots.
 func (o *told) await(t *testing.T, topic string, want []int) {
 	t.Helper()
 	for {
@@ -128,7 +128,7 @@ func behind(t *testing.T, timeout time.Duration, onOutage uint8) (*Member, *serv
 	return join(t, New(cfg), worker()), proxy, srv.Client(t, long)
 }
 
-// there tells whether a node exists.
+// there reports whether a node exists.
 func there(t *testing.T, conn *zk.Conn, path string) bool {
 	t.Helper()
 	there, _, err := conn.Exists(path)
@@ -244,7 +244,7 @@ func requests(b []byte) (all []request) {
 	return all
 }
 
-// asks tells whether a piece has a request of one of these kinds.
+// asks reports whether a piece has a request of one of these kinds.
 func asks(b []byte, ops ...uint32) bool {
 	return slices.ContainsFunc(requests(b), func(r request) bool { return slices.Contains(ops, r.op) })
 }

@@ -44,9 +44,9 @@ func (w *crowd) follow(t *testing.T, path, id string, wakes *sync.Map) {
 	})
 }
 
-// Of many workers one comes and one goes, politely and then at once. Each of
-// it is one write for each topic that is affected and none for the others, wakes
-// every worker of those topics once, and elects nobody.
+// Of many workers one comes and one goes, politely and then at once. Each of it is one
+// write for each topic that is affected and none for the others, wakes every worker of
+// those topics once, and elects no one.
 func TestNoHerd(t *testing.T) {
 	t.Parallel()
 	all := night.Times(60, 200)
@@ -146,7 +146,7 @@ func TestNoHerd(t *testing.T) {
 	}
 	changed("one leaves", map[string]int{"x": all, "y": all/2 + 1, "z": all/2 - 1}, "x", "z")
 
-	leaver.Close() // which nobody is to notice
+	leaver.Close() // which no other must notice
 	p.srv.ExpireSession(t, newcomer.session.ID())
 	changed("one vanishes", map[string]int{"x": all - 1, "y": all / 2, "z": all/2 - 1}, "x", "y")
 

@@ -60,7 +60,7 @@ func (h *holdings) show(topic string, slots []int) {
 	}
 }
 
-// debounce keeps a rolling deploy from being a write for each slot that moves.
+// debounce: without it, a rolling deploy would write once for each slot that moves.
 const debounce = time.Second
 
 // publisher writes what the worker holds within a second after it has changed, for

@@ -36,8 +36,8 @@ type Worker struct {
 	// change. It is called by one goroutine at a time, and must return soon.
 	Own func(topic string, slots []int)
 
-	// Quiet returns for how long the worker has had no answer from what it works with. The
-	// others can read it: see Member.Alone. If it is nil, they cannot.
+	// Quiet returns how long ago Redis last answered the worker. The others can read it:
+	// see Member.Alone. If it is nil, they cannot.
 	Quiet func() time.Duration
 
 	Logger *zap.Logger

@@ -22,7 +22,7 @@ type life struct {
 	heard, last int64 // what it wrote last, and it writes in each beat; see session.Pulse
 	mute        bool  // that node is missing, or we may not read it: nothing is known
 	leaves      bool
-	logged      bool // the log has that it waits for a silent worker
+	logged      bool // it was logged that it waits for a silent worker
 }
 
 func (l *life) proven(beat time.Duration) bool {

@@ -167,8 +167,9 @@ func (m *Member) Tree() string { return m.definitions.id }
 func (m *Member) Timeout() time.Duration { return m.session.Timeout() }
 
 // Until returns the time until which work may be begun without a further answer of
-// ZooKeeper; the zero time means without limit. After a silence the session may live and the
-// worker's node be gone, so that others take it for dead: the node must have been seen, too.
+// ZooKeeper; the zero time means without limit. After a silence the session may live
+// although the worker's node is gone, and others take the worker for dead. So the node must
+// have been seen, too.
 func (m *Member) Until() time.Time {
 	switch {
 	case m.ctx.Err() != nil:
@@ -181,7 +182,7 @@ func (m *Member) Until() time.Time {
 
 // Deadline returns the time at which all work must have ended without a further answer of
 // ZooKeeper: a while later others may prove this member dead. The zero time means never. The
-// session need not end then: when ZooKeeper answers in it, nobody has.
+// session need not end then: if ZooKeeper answers in it, no other has.
 func (m *Member) Deadline() time.Time {
 	if m.keeper.cfg.OnOutage == Coast {
 		return time.Time{}

@@ -174,7 +174,7 @@ func TestFollow(t *testing.T) {
 	assignTo(t, conn, m.tree, 3, m.ID())
 	got.await(t, "orders", allSlots())
 
-	// What cannot be used changes nothing, and is told once.
+	// An assignment that cannot be used changes nothing, and is logged once.
 	for _, spoilt := range []string{`{"v":2}`, `nonsense`, `{"v":1,"gen":4,"workers":[],"map":"//8="}`} {
 		put(t, conn, m.tree.assign("orders"), spoilt)
 		await.Nil(t, "an error", func() error {
@@ -191,7 +191,7 @@ func TestFollow(t *testing.T) {
 	assignTo(t, conn, m.tree, 5, m2.ID())
 	got.await(t, "orders", nil)
 
-	// Who joins is told before Join returns.
+	// A new member gets its slots before Join returns.
 	assignTo(t, conn, m.tree, 6, "nobody here")
 	first := newTold()
 	w.Own = first.own
@@ -290,7 +290,7 @@ func TestMissedEvent(t *testing.T) {
 	})
 	t.Run("with the connection", func(t *testing.T) {
 		missed(t, time.Hour, func(_ *Member, proxy *servertest.Proxy, assign func()) {
-			proxy.OnRequest(func(b []byte) bool { return !asks(b, opSetWatches) }) // so the server does not tell
+			proxy.OnRequest(func(b []byte) bool { return !asks(b, opSetWatches) }) // so the server does not say
 			proxy.Cut()
 			assign()
 			proxy.Mend()
@@ -330,7 +330,7 @@ func TestNodeDeletedByAnOperator(t *testing.T) {
 	m := unhurried(t, srv.Addr())
 	path := m.tree.worker(m.ID())
 	must.Do(t, conn.Delete(path, -1))
-	await.Signal(t, "lost", m.Lost()) // it was told: it would look by itself in seven minutes
+	await.Signal(t, "lost", m.Lost()) // a watch fired: by itself it would look in seven minutes
 	wantError(t, m.Err(), path+" was deleted")
 	if until := m.Until(); until.After(time.Now()) {
 		t.Errorf("work may be begun until %v", until)

@@ -12,7 +12,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
 )
 
-// team is members and what each was told.
+// team is members and the calls of Own of each.
 type team struct {
 	*place
 	k       *Keeper
@@ -35,8 +35,8 @@ func (c *team) joins(t *testing.T, topics ...Topic) *Member {
 	return m
 }
 
-// share awaits that so many of the members were told all slots of the topic, each
-// slot one of them, and returns who was told what.
+// share waits until so many of the members have all slots of the topic, each slot one
+// member, and returns who has which.
 func (c *team) share(t *testing.T, topic Topic, workers int) map[string][]int {
 	t.Helper()
 	var shares map[string][]int

@@ -15,14 +15,14 @@ import (
 // the dead is still listed. If each of them got a share, they would keep most of the slots
 // from the living.
 //
-// So a newcomer has to prove itself first, for some beats, and gets nothing while any
-// worker with slots has not written since it came: that one may be the newcomer's own life
-// before the crash. Zxids count all writes in ZooKeeper, so no clock decides that. When a
-// worker with slots has vanished, they go to workers that have some; newcomers get theirs
-// afterwards. Otherwise the same slots would go from one dead worker to the next.
+// So a newcomer has to live for some beats first. It also gets nothing while a worker with
+// slots has not written since it came: that one may be the newcomer itself, before its
+// crash. Zxids count all writes in ZooKeeper, so no clock decides that. When a worker with
+// slots has vanished, they go to workers that have some; newcomers get theirs afterwards.
+// Otherwise the same slots would go from one dead worker to the next.
 //
-// If no worker with slots is proven and heard, newcomers get slots at once: a fleet starts,
-// or comes back after an outage.
+// If no worker with slots has proven itself and is heard, newcomers get slots at once: a
+// fleet starts, or comes back after an outage.
 
 // enough is after how many session timeouts a newcomer gets slots in any case: its life
 // before a crash has ended by then, even if the servers end sessions late.

@@ -195,7 +195,7 @@ func TestWorkerThatCrashesAgainAndAgain(t *testing.T) {
 }
 
 // One that has just come stands for election later than all others. It may crash, and
-// nobody would share the slots of the dead out until its session has ended.
+// the slots of the dead would wait until its session has ended.
 func TestNewcomerDoesNotCoordinateBeforeOthers(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -36,7 +36,7 @@ func newPortions(topics []Topic, own func(string, []int), log *zap.Logger) *port
 	return p
 }
 
-// update changes a portion, and calls Own if the worker's slots are others now.
+// update changes a portion, and calls Own if the worker has other slots now.
 func (p *portions) update(topic string, change func(*portion)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

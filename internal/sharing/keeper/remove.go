@@ -22,7 +22,7 @@ func (k *Keeper) Remove(ctx context.Context, namespace string) error {
 // RemoveTopic deletes what a topic has there, so that it can be defined anew. No worker of the topic may be running.
 func (k *Keeper) RemoveTopic(ctx context.Context, namespace, topic string) error {
 	t := newTree(k.cfg.Root, namespace)
-	return k.remove(ctx, t.assign(topic), t.topic(topic)) // a coordinator takes what it knows of an assignment that is gone for old
+	return k.remove(ctx, t.assign(topic), t.topic(topic)) // if an assignment is gone, a coordinator knows that its copy is old
 }
 
 func (k *Keeper) remove(ctx context.Context, paths ...string) error {

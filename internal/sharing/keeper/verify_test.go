@@ -197,7 +197,8 @@ func TestVerifyOfACopy(t *testing.T) {
 }
 
 // A person has made the tree again a moment ago. A worker whose node went with the old one
-// may not have heard of that, so nobody is dead before a session timeout has passed.
+// may not have heard of that, so no worker counts as dead before a session timeout has
+// passed.
 func TestVerifyInATreeMadeAgain(t *testing.T) {
 	t.Parallel()
 	cfg, conn := shared(t)

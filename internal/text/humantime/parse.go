@@ -23,7 +23,7 @@ var spanUnits = map[string]time.Duration{
 // ParseSpan reads a duration: 90s, 1h30m, and with days 7d or 2d12h. It computes with whole numbers of any size: one that
 // is too large must not become another one.
 func ParseSpan(text string) (time.Duration, error) {
-	const longest = 100 // bytes: more makes no sense
+	const longest = 100 // bytes; a longer text makes no sense
 	wrong := errors.New("not a duration such as 90s, 1h30m or 7d")
 	switch {
 	case text == "0":
@@ -90,8 +90,8 @@ func ParseStamp(text string) (time.Time, error) {
 	return t, possible(t)
 }
 
-// possible is an error about a time that means another thing, as the zero time means that none is given, or cannot be
-// stored.
+// possible is an error about a time that cannot be stored, or that means something else: the zero time means that
+// none is given.
 func possible(t time.Time) error {
 	if y := t.UTC().Year(); y < 1970 || y > 9999 {
 		return errors.New("not a time in the years 1970 to 9999")

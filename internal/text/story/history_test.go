@@ -8,7 +8,8 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// A worker may tell the journal before the sender does, and also handle a message before the sender has its answer.
+// A worker may report to the journal before the sender does, and may handle a message before the sender has its
+// answer.
 func TestOrderOfHistory(t *testing.T) {
 	t.Parallel()
 	var words []string

@@ -17,7 +17,7 @@ type Line struct{ Label, Text string }
 type Style struct {
 	Moment  func(time.Time) string      // a time of the clock
 	Content func(content string) string // one in a sentence
-	Requeue string                      // what has a dead message delivered again, such as a command
+	Requeue string                      // what makes a dead message be delivered again, such as a command
 	Hides   bool                        // values of headers, as contents are hidden
 }
 

@@ -2,7 +2,7 @@ package story
 
 import "testing"
 
-// Of equal priorities nobody knows which goes first.
+// Of equal priorities it is not known which goes first.
 func TestBefore(t *testing.T) {
 	t.Parallel()
 	for n, says := range map[[2]int]string{

@@ -6,7 +6,7 @@
 // those that are answered are whole milliseconds, in a field whose name ends with _ms. Contents are texts where they
 // are UTF-8, and base64 in a field of its own otherwise.
 //
-// What only counts, or says something in words, is written by the tags of its own type, as inspector.Requeued is. What has
-// times, durations or contents has another type here, with the same fields: a program in Go wants a time.Time, a
-// time.Duration and a string there, and encoding/json would write these otherwise.
+// Types with nothing but counts and words are written by their own tags, such as inspector.Requeued. Types with times,
+// durations or contents have a twin here: a program in Go wants a time.Time, a time.Duration and a string there, and
+// encoding/json would write these differently.
 package wire

@@ -23,8 +23,8 @@ type Draft struct {
 	Headers        map[string]string
 }
 
-// Message makes the message for a topic, and checks it, but for what only the clock of the Redis server can tell. The
-// limit of its content is that of all programs, since one may have a larger limit than the next.
+// Message makes the message for a topic. It checks everything but what needs the clock of the Redis server. The limit
+// of its content is that of all programs, since one may have a larger limit than the next.
 func (d Draft) Message(t message.Topic) (message.Message, error) {
 	if err := d.checkExtend(t); err != nil {
 		return nil, err

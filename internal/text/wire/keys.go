@@ -9,9 +9,9 @@ import (
 	"unicode"
 )
 
-// Keys is an error about a JSON object that has a key twice, of which the parser would take the last one, or a key in other
-// letters, such as Content, which it would take for content. The text must be one that the parser has read. The keys of
-// headers may have any letters.
+// Keys is an error about a JSON object with a key that is there twice (the parser would take the last one), or in other
+// letters (it would take Content for content). The text must be one that the parser has read. The keys of headers may
+// have any letters.
 func Keys(text []byte) error {
 	k := keys{rest: text}
 	k.value(false)

@@ -88,7 +88,7 @@ func howMany(both bool) string {
 	return "missing"
 }
 
-// replace has a field be what a text says, if there is one.
+// replace sets a field to the value of a text, if there is one.
 func replace[T time.Duration | time.Time](field **T, name string, text *string, limit string, parse func(string) (T, error)) error {
 	if text == nil {
 		return nil

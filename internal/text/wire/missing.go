@@ -16,7 +16,7 @@ type Missing struct {
 	Error  string `json:"error"`
 }
 
-// mostMissing is how many errors of keys are told apart.
+// mostMissing is how many errors of keys are listed one by one.
 const mostMissing = 100
 
 // MissingOf puts together what is missing for the same reason.

@@ -172,7 +172,8 @@ func TestReadOnlyFile(t *testing.T) {
 	failsWith(t, asOther("journal", "status"), 1, words("journal status"), "writable for this user")
 }
 
-// On a full disk the sends of a program fail clearly, or go on and what is missing is told.
+// On a full disk the sends of a program fail clearly, or go on, and the journal knows what
+// is missing.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "SQLite")
@@ -193,7 +194,7 @@ func TestFullDisk(t *testing.T) {
 	s.run(journal.Config{Lag: time.Millisecond, Buffer: 64 << 10, Full: journal.Refuse}, func(client *rmq.Client) {
 		disk.Fill(t)
 		short, args := program, []string{"--redis", "redis://" + s.server.Addr(), "--journal", s.journal, "send", "mails", "mail 2", "--in", "1h"}
-		short.Patience = 5 * time.Second // nobody frees the disk meanwhile
+		short.Patience = 5 * time.Second // no one frees the disk in that time
 		var out, errs bytes.Buffer
 		code := short.Run(ctx, args, strings.NewReader(""), &out, &errs)
 		failsWith(t, result{code, out.String(), errs.String()}, 1, args, "stored, but not in the journal: ", "make room on the disk")

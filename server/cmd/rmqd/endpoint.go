@@ -35,7 +35,7 @@ type endpoint struct {
 	header  headerName // in which a proxy puts the name of who asks; empty: there is no proxy
 }
 
-// onlyConsole reports whether people are all who come here: then a proxy may sign them in.
+// onlyConsole reports whether only people come here: then a proxy may sign them in.
 func (e *endpoint) onlyConsole() bool { return e.console == "/" }
 
 func addEndpointFlags(flags *flag.FlagSet, listen string) *endpoint {
@@ -81,7 +81,7 @@ func (e *endpoint) readTokens() (err error) {
 	return nil
 }
 
-// bind listens. No one is asked who they are at a port without tokens, so it must be one of this machine only.
+// bind listens. Without tokens anyone who reaches the port gets in, so it must be one of this machine only.
 func (e *endpoint) bind(ctx context.Context) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(e.listen)
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
-// health tells by its exit code whether a service can do its work, and why it cannot.
+// health shows by its exit code whether a service can do its work, and says why it
+// cannot.
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	server := servertest.Redis(t)

@@ -77,7 +77,7 @@ func TestNamespace(t *testing.T) {
 	}
 }
 
-// What was missed is told, with when and by whom.
+// It says what was missed, when and by whom.
 func TestGapsAreShown(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "SQLite")

@@ -1,5 +1,5 @@
-// Command rmqd is rmq with a journal in SQL, and serves programs in other languages: it has all commands of rmq, tells
-// the journal what they change, brings back what Redis has lost, speaks HTTP, and sends webhooks.
+// Command rmqd is rmq with a journal in SQL, and serves programs in other languages: it has all commands of rmq,
+// writes what they change into the journal, brings back what Redis has lost, speaks HTTP, and sends webhooks.
 //
 //	rmqd journal status                     # what does it hold, and what has it missed?
 //	rmqd journal history orders "order 4711" # when was it sent, and what became of it?

@@ -229,7 +229,7 @@ func (p *pushing) open(ctx context.Context, call *frame.Call, targets []webhook.
 	return webhook.New(cfg)
 }
 
-// reread reads the secrets of what is sent again. What is wrong with them changes nothing, and neither does a target that is new.
+// reread reads the secrets of the targets again. It ignores wrong ones, and new targets.
 func (p *pushing) reread(to *webhook.Push, sent []webhook.Target, log *zap.Logger) {
 	targets, err := p.targets()
 	for _, t := range targets { // before any is changed

@@ -31,7 +31,8 @@ func (s *shop) push(args ...string) *process {
 	return p
 }
 
-// SIGHUP has the secrets read again, also while wrong ones are in the file; SIGTERM waits for the answers.
+// SIGHUP makes it read the secrets again, even if wrong ones are in the file; SIGTERM waits for the
+// answers.
 func TestPushIsSignalled(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "SQLite")

@@ -12,7 +12,7 @@ import (
 	"github.com/slotmq/go-rmq/rmq"
 )
 
-// What Redis has forgotten is told by reconcile, status and doctor, until it is restored, or given up.
+// reconcile, status and doctor name what Redis has forgotten, until it is restored, or given up.
 func TestReconcile(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kinds {

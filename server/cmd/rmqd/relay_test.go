@@ -14,7 +14,7 @@ import (
 	"github.com/slotmq/go-rmq/server/databases"
 )
 
-// What a program has committed is sent by rmqd, into the journal, too; what is refused is told.
+// rmqd sends what a program has committed, also to the journal, and reports what is refused.
 func TestRelay(t *testing.T) {
 	t.Parallel()
 	for _, kind := range kinds {

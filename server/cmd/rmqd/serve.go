@@ -129,7 +129,8 @@ func (s *serving) run(ctx context.Context, call *frame.Call) error {
 	return errors.Join(err, end(context.WithoutCancel(ctx), server, g, draining))
 }
 
-// closing is how long the gateway may take behind the requests. It does not have what is left of their time: that may be nothing.
+// closing is how long the gateway may take after the requests. It gets a time of its own, since the requests may have
+// used all of theirs.
 const closing = 4 * time.Second
 
 // end waits for requests that are under way, and cuts off those that take longer than they may.
@@ -146,7 +147,7 @@ func end(ctx context.Context, server *http.Server, g *gateway.Gateway, draining 
 	return errors.Join(err, g.Close(within))
 }
 
-// byFlag names the flag where an error names the field of a Config that it is for. Which New refused it does not matter to people.
+// byFlag names the flag where an error names the field of a Config, whichever New refused it.
 func byFlag(err error) error {
 	var invalid *message.InvalidError
 	flags := map[string]string{
@@ -161,7 +162,7 @@ func byFlag(err error) error {
 	return err
 }
 
-// ownRedis has everything use a Redis that ends with the program.
+// ownRedis makes everything use a Redis that ends with the program.
 func (s *serving) ownRedis(call *frame.Call) (end func(), err error) {
 	url, end, err := inMemory()
 	if err != nil {

@@ -37,7 +37,7 @@ func (d Action) Log(log *zap.Logger, r *http.Request, err error) {
 			fields = append(fields, zap.String(name, text))
 		}
 	}
-	forwarded := strings.Join(r.Header.Values("X-Forwarded-For"), ", ") // the end of it is your proxy's, and the rest what it was sent
+	forwarded := strings.Join(r.Header.Values("X-Forwarded-For"), ", ") // your proxy wrote the end of it; the rest is what it received
 	add("forwarded_for", strings.ToValidUTF8(forwarded[max(0, len(forwarded)-longest):], ""))
 	if add("topic", d.Topic); d.Topic != "" {
 		fields = append(fields, zap.Int("count", d.Count))

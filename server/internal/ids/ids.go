@@ -36,7 +36,7 @@ var (
 const (
 	keptFor = 30 * 24 * time.Hour // since the last try: longer than any pause between two
 	atOnce  = 256                 // messages in one call of a script
-	usually = time.Second         // what is not forgotten then is kept for keptFor, and does no harm
+	usually = time.Second         // the rest is kept for keptFor, and does no harm
 )
 
 // IDs are those of a process. It observes what becomes of the messages.
@@ -87,7 +87,7 @@ func (i *IDs) entryOf(store, topic string, slot int, fence int64, content string
 	return entry{keyOf(store, content), attempt, i.fresh(topic, slot, fence, content)}
 }
 
-// Observe has the ids of a batch begin when it was taken, and be forgotten when Redis has let go of the messages.
+// Observe begins the ids of a batch when it was taken, and forgets them when its messages have ended in Redis.
 func (i *IDs) Observe(e *message.Event) {
 	store := protocol.StoreKey(e.Topic.Name, e.Slot)
 	topic := e.Topic.Name[len(protocol.Qualify(i.namespace, "")):]
@@ -108,7 +108,7 @@ func (i *IDs) Observe(e *message.Event) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.closed {
-		return // a try that comes all the same asks for itself
+		return // a later try asks again
 	}
 	b := i.batches[store]
 	if taken != nil {
@@ -133,7 +133,7 @@ func (i *IDs) Observe(e *message.Event) {
 	}
 }
 
-// begin has messages of a batch begin, and notes their ids by their keys.
+// begin begins the messages of a batch, and notes their ids by their keys.
 func (i *IDs) begin(ctx context.Context, fence int64, all []entry, ids map[string]string) error {
 	for some := range slices.Chunk(all, atOnce) {
 		args := beginScript.Call(len(some), 3*len(some)+2)
@@ -156,7 +156,7 @@ func (i *IDs) begin(ctx context.Context, fence int64, all []entry, ids map[strin
 	return nil
 }
 
-// forget has Redis forget the ids of messages that have ended.
+// forget makes Redis forget the ids of messages that have ended.
 func (i *IDs) forget(fence int64, over []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), i.within)
 	defer cancel()
@@ -200,8 +200,8 @@ func (i *IDs) Begin(ctx context.Context, d *rmq.Delivery) (string, error) {
 	return id, nil
 }
 
-// Back notes that the target has surely not handled a first try. Without that note its next try would have another id, so
-// what cannot be noted costs no message.
+// Back notes that the target has surely not handled a first try. Without that note its next try has another id; so if
+// it cannot be noted, no message is lost.
 func (i *IDs) Back(ctx context.Context, d *rmq.Delivery) {
 	if d.Attempt == 1 {
 		cmd := redis.NewCmd(ctx, append(backScript.Call(1, 2), keyOf(i.storeOf(d), d.Content), strconv.FormatInt(d.Fence, 10))...)

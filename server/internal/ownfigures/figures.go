@@ -1,5 +1,5 @@
-// Package ownfigures has the figures of a Go process that Prometheus' own client writes, by the same names, which usual
-// dashboards and alerts know.
+// Package ownfigures has the figures of a Go process, under the names that Prometheus' own client uses: common
+// dashboards and alerts know them.
 package ownfigures
 
 import (

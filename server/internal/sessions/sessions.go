@@ -15,8 +15,8 @@ const Lasts = 12 * time.Hour
 // most there are at a time. One more ends the oldest.
 const most = 10_000
 
-// cookieName has the name of a session, and not the token, so that it is worth nothing once the session has ended. It has no
-// path of its own: browsers send it to the folder that set it, wherever that is mounted.
+// cookieName is the cookie with the name of a session. It does not hold the token, so it is worth nothing once the
+// session has ended. It sets no path: browsers send it to the folder that set it, wherever that is mounted.
 const cookieName = "rmq_session"
 
 // Sessions are the sign-ins. They end with the process.
@@ -25,7 +25,7 @@ type Sessions struct {
 	all map[[sha256.Size]byte]session // by the hash of the name: how long a look-up takes says nothing of it
 }
 
-// session is a sign-in: until then who has its name has the token.
+// session is a sign-in: whoever has its name has the token until then.
 type session struct {
 	token string
 	until time.Time

@@ -60,7 +60,7 @@ func ask[T any](ctx context.Context, by *caller, c call, f func(*zk.Conn) (T, er
 		a.err = context.Cause(ctx)
 	case <-by.life.ctx.Done():
 	}
-	if by.life.ctx.Err() != nil { // whatever the answer was, it is of no use any more
+	if by.life.ctx.Err() != nil { // no answer is of use any more
 		a.err = context.Cause(by.life.ctx)
 	}
 	if a.err != nil {

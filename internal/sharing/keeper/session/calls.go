@@ -130,11 +130,11 @@ func (c *calls) Remove(ctx context.Context, path string) error {
 	return err
 }
 
-// RemoveLasting deletes a node that belongs to no session, and reports whether it did. A
-// node of a session that has taken its place meanwhile must stay, and no version shows the
+// RemoveLasting deletes a node that belongs to no session, and reports whether it did. If
+// a node of a session has taken its place since, that one must stay. No version shows the
 // difference, since each begins at 0. But only a node without a session can have children.
-// So the same transaction makes a child and deletes it again, and fails as a whole if that
-// is not possible.
+// So the same transaction also makes a child and deletes it again: if that is not
+// possible, it fails as a whole.
 func (c *calls) RemoveLasting(ctx context.Context, path string) (removed bool, err error) {
 	below := path + "/removed"
 	_, err = ask(ctx, c.caller, call{what: "remove", path: path, writes: true}, func(conn *zk.Conn) ([]zk.MultiResponse, error) {

@@ -82,8 +82,8 @@ func (c *conn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// The library waits 6.7 session timeouts for the welcome, and without end when its
-// first bytes have come.
+// The library waits 6.7 session timeouts for the welcome; once its first bytes have
+// come, for ever.
 
 func (c *conn) SetReadDeadline(t time.Time) error {
 	if t, ok := c.deadline(t); ok {

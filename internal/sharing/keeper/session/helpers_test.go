@@ -110,7 +110,7 @@ func behind(t *testing.T, timeout time.Duration) (*worker, *servertest.Proxy, *z
 	return newWorker(t, s, srv.Chroot(t)).lives(), proxy, srv.Client(t, long)
 }
 
-// there tells whether a node exists.
+// there reports whether a node exists.
 func there(t *testing.T, conn *zk.Conn, path string) bool {
 	t.Helper()
 	there, _, err := conn.Exists(path)

@@ -16,7 +16,7 @@ func TestHostsAreTriedInTurn(t *testing.T) {
 	}
 	next("a", false)
 	next("b", false)
-	next("a", true) // nobody was there: not at once again
+	next("a", true) // no server was there: not at once again
 	h.Connected()
 	next("b", false)
 	next("a", false)

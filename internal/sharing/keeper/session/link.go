@@ -6,7 +6,7 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// link tells when there is a connection: the first one, and each one after an interruption.
+// link announces each connection: the first one, and each one after an interruption.
 type link struct {
 	up chan struct{} // there was the first
 

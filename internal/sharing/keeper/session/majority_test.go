@@ -161,7 +161,7 @@ func leaderWithoutAMajority(t *testing.T, e *servertest.ZooKeeperEnsemble) {
 	if late := w.confirmed().Sub(cut); late > 0 {
 		t.Errorf("it believes that the session was alive %v after the leader was cut off", late)
 	}
-	// Its end is told by a server that follows the others.
+	// A server that follows the others reports its end.
 	e.Way(leader).Mend()
 	leader.Restart(t)
 	await.Signal(t, "lost", w.Lost())

@@ -31,7 +31,7 @@ func TestDeadline(t *testing.T) {
 		t.Fatal(err)
 	}
 	await.Signal(t, "others can prove it dead", changed)
-	// When it died the server does not tell, but what time it was soon after.
+	// The server does not say when it died, but what time it was soon after.
 	stat, err := witness.Set(path.Dir(w.node), nil, -1)
 	must.Do(t, err)
 	dead := time.UnixMilli(stat.Mtime)
@@ -111,7 +111,7 @@ func TestWedgedConnectionIsLeft(t *testing.T) {
 	}
 	w := newWorker(t, opened(t, cfg), srv.Chroot(t))
 	grant(w.Session, 1500*time.Millisecond) // so it waits for half a second, and the library for 40
-	w.beats()                               // and nobody looks at the deadline
+	w.beats()                               // and no one looks at the deadline
 	w.confirms(t)
 	proxy.Freeze()
 	frozen := time.Now()
@@ -125,7 +125,7 @@ func TestWedgedConnectionIsLeft(t *testing.T) {
 	proxy.Thaw()
 }
 
-// mortal tells how it ended.
+// mortal returns how it ended.
 type mortal struct {
 	net.Conn
 	died chan error

@@ -12,8 +12,8 @@ import (
 	"github.com/slotmq/go-rmq/internal/servers/cluster"
 )
 
-// Census is what all topics hold. Where they have many slots together it counts some topics at a time, those first that
-// were not counted for longest.
+// Census is what all topics hold. If they have many slots together it counts some topics at a time, beginning with the
+// oldest count.
 type Census struct {
 	mu   sync.Mutex
 	seen map[string]counted // by topic

@@ -12,14 +12,14 @@ import (
 )
 
 // Collector reads what pages show: each subject once for all who watch it, and so slowly that all readings together
-// take at most a hundredth of each Redis server's time. If n subjects are wanted, each has an n-th of that: it rests for
-// n × 124 times what its reading has cost, so a costly one does not keep the others waiting. What a person asks for, and
-// what someone has just changed, is read at once, and rests for longer afterwards.
+// take at most a hundredth of each Redis server's time. If n subjects are wanted, each gets an n-th of that: it rests
+// for n × 124 times the cost of its reading. So a costly subject does not keep the others waiting. What a person asks
+// for, and what someone has just changed, is read at once, and rests for longer afterwards.
 type Collector struct {
 	mu       sync.Mutex
 	subjects map[string]*subject // by name
 	watches  map[*Watch]bool
-	acted    time.Time     // when someone changed something here: what was read before is not shown to who asks
+	acted    time.Time     // when someone last changed something here: what was read before that is not shown any more
 	changed  chan struct{} // has an element if there may be another subject to read
 	meter    meter
 	now      func() time.Time
@@ -42,8 +42,8 @@ type subject struct {
 	name  string
 	read  func(context.Context) (any, error)
 	got   Reading
-	every time.Duration // it is read that often, also if no one wants it; 0: then it is not
-	owes  time.Duration // what its readings have cost and has not been made up for by rest, when it was read
+	every time.Duration // it is read that often, also if no one wants it; 0: it is not
+	owes  time.Duration // the cost of its readings that no rest had made up for when it was last read
 	asked time.Time     // the last time someone wanted it
 	shown time.Time     // the last time what was known would do
 	busy  chan struct{} // closed when the reading that is under way is over; nil: none is
@@ -76,7 +76,7 @@ func (r *Reading) note(value any, err error, began, now time.Time) {
 
 // Watch is a stream that wants to know when its subjects were read again.
 type Watch struct {
-	subjects map[string]bool // nil: it is not known yet, and it hears of all
+	subjects map[string]bool // nil: not known yet, so it hears of all
 	Changed  chan struct{}
 }
 
@@ -91,7 +91,7 @@ func newCollector(m meter) *Collector {
 	return &Collector{subjects: map[string]*subject{}, watches: map[*Watch]bool{}, changed: make(chan struct{}, 1), meter: m, now: time.Now, closing: context.Background()}
 }
 
-// Keep has a subject read now and then, also if no one watches it.
+// Keep reads a subject now and then, also if no one watches it.
 func (c *Collector) Keep(name string, every time.Duration, read func(context.Context) (any, error)) {
 	c.mu.Lock()
 	c.subjects[name] = &subject{name: name, read: read, every: every}
@@ -199,8 +199,8 @@ func (c *Collector) watched() map[string]bool {
 	return names
 }
 
-// Get is what is known of a subject. It is read first if it never was, or if it is due, or was read before someone
-// changed something; with fresh it is read in any case.
+// Get is what is known of a subject. It reads the subject first if that was never read, is due, or was read before
+// someone changed something; with fresh, in any case.
 func (c *Collector) Get(ctx context.Context, name string, fresh bool, read func(context.Context) (any, error)) Reading {
 	c.mu.Lock()
 	s, now := c.subjects[name], c.now()
@@ -237,7 +237,8 @@ func (c *Collector) Get(ctx context.Context, name string, fresh bool, read func(
 	return c.read(alone, s, busy)
 }
 
-// makeRoom forgets the subject that no one has asked for for longest, if there are too many. The collector is locked.
+// makeRoom forgets one subject if there are too many: the one that was asked for longest ago. The collector is
+// locked.
 func (c *Collector) makeRoom() {
 	if len(c.subjects) < mostSubjects {
 		return
@@ -261,7 +262,7 @@ func (c *Collector) Glance(name string) Reading {
 	return c.subjects[name].got
 }
 
-// begin has others wait for a reading. The collector is locked.
+// begin makes others wait for a reading. The collector is locked.
 func (s *subject) begin(now time.Time) chan struct{} {
 	s.busy, s.begun = make(chan struct{}), now
 	return s.busy
@@ -296,7 +297,7 @@ func (c *Collector) read(ctx context.Context, s *subject, busy chan struct{}) Re
 	return s.got
 }
 
-// Watch has a stream hear of what changes, until stop is called.
+// Watch makes a stream hear of what changes, until stop is called.
 func (c *Collector) Watch() (w *Watch, stop func()) {
 	w = &Watch{Changed: make(chan struct{}, 1)}
 	c.mu.Lock()
@@ -309,7 +310,7 @@ func (c *Collector) Watch() (w *Watch, stop func()) {
 	}
 }
 
-// Follow has a stream hear of some subjects only, which are read again and again for it.
+// Follow limits a stream to some subjects, which are read again and again for it.
 func (c *Collector) Follow(w *Watch, names map[string]bool) {
 	c.mu.Lock()
 	same := w.subjects != nil && maps.Equal(w.subjects, names)
@@ -320,7 +321,7 @@ func (c *Collector) Follow(w *Watch, names map[string]bool) {
 	}
 }
 
-// Act lets it know that someone has changed something.
+// Act notes that someone has changed something.
 func (c *Collector) Act() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,11 +13,12 @@ import (
 )
 
 // meter measures what a reading costs. Call it before the reading, and end after it, with the time that it took. If no
-// server says what it worked, that time is the cost: it cannot be more.
+// server says how much it worked, that time is the cost: it cannot be more.
 type meter func(ctx context.Context) (end func(took time.Duration) (cost time.Duration, known bool))
 
-// processors measure by what the processors of the servers work meanwhile, beyond what they work anyway. How long a
-// reading takes says little: a slow network and a busy machine make it long, and the doctor waits between two looks.
+// processors measure how much the processors of the servers work during a reading, beyond what they work anyway. The
+// time that a reading takes says little: a slow network and a busy machine make it long, and the doctor waits
+// between two looks.
 type processors struct {
 	rdb     redis.UniversalClient
 	mu      sync.Mutex
@@ -50,7 +51,7 @@ func newProcessors(rdb redis.UniversalClient) *processors {
 	return &processors{rdb: rdb, servers: map[string]*processor{}}
 }
 
-// meter is a meter. Readings that go on at the same time share what is worked meanwhile.
+// meter is a meter. Readings at the same time share the work of that time.
 func (p *processors) meter(ctx context.Context) func(time.Duration) (time.Duration, bool) {
 	before := map[string]time.Duration{}
 	for addr := range p.ask(ctx) {
@@ -96,7 +97,7 @@ func (p *processors) ask(ctx context.Context) (answered map[string]worked) {
 		switch {
 		case cluster.Unanswered(err) && whole.Err() == nil: // or it is this reading that was too long
 			p.servers[addr].askAgain = now.Add(silentFor)
-		case err == nil && err1 == nil && err2 == nil: // there are servers that do not tell
+		case err == nil && err1 == nil && err2 == nil: // some servers do not say
 			answered[addr] = worked{now, time.Duration((user + system) * float64(time.Second))}
 		}
 	})

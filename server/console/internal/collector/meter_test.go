@@ -51,7 +51,7 @@ func TestProcessor(t *testing.T) {
 	}
 }
 
-// A reading that takes long and lets Redis rest costs little, and one that has it work costs that.
+// A long reading that lets Redis rest costs little; one that makes it work costs that work.
 func TestMeter(t *testing.T) {
 	t.Parallel()
 	server := servertest.Redis(t)
@@ -95,7 +95,8 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// A server that does not tell costs at most the time that a reading takes.
+// If a server does not say how much it works, a reading costs at most the time it
+// takes.
 func TestMeterOfSilentServer(t *testing.T) {
 	t.Parallel()
 	_, rdb := servertest.Memory(t)

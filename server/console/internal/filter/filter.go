@@ -32,7 +32,7 @@ type Filter struct {
 	Newer   string   // at most
 	Slots   string   // 3,7 or 0-5
 	Picks   []string // single ones, by contents.Pick
-	Before  string   // ms: died before. A form has it, so that what it does is what it said; then Older and Newer only say where it is from
+	Before  string   // ms: died before. A form has it, so that it does exactly what it has shown; then Older and Newer only say how it was chosen
 	After   string   // ms: died after; beside Before
 }
 
@@ -153,7 +153,7 @@ func (f Filter) when(ctx context.Context, rdb redis.UniversalClient, q *inspecto
 	return nil
 }
 
-// aged narrows a query to messages of the ages that were asked for, and if need be to those that are dead by now.
+// aged narrows a query to messages of the chosen ages and, where needed, to those that are dead by now.
 func (f Filter) aged(ctx context.Context, rdb redis.UniversalClient, q *inspector.DeadQuery, byNow bool) error {
 	older, newer, err := f.ages()
 	if err != nil || older == 0 && newer == 0 && !byNow {
@@ -219,8 +219,8 @@ func (f Filter) picked(c contents.Contents, q inspector.DeadQuery) (inspector.De
 	return q, nil
 }
 
-// Until ends a query with what is dead now, and makes its ages fixed times: what dies later, or becomes old enough later, is not
-// meant.
+// Until limits a query to what is dead now, and makes its ages fixed times: it leaves out what dies, or becomes old
+// enough, later.
 func (f *Filter) Until(ctx context.Context, rdb redis.UniversalClient) error {
 	if f.Before != "" {
 		return nil

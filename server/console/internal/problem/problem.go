@@ -21,7 +21,7 @@ func (p *Problem) Error() string { return p.Text }
 // New is a problem with a status.
 func New(status int, text string) *Problem { return &Problem{status, text} }
 
-// Forbidden is something that who asks may not do.
+// Forbidden is something that this person may not do.
 func Forbidden(text string) *Problem { return New(http.StatusForbidden, text) }
 
 // Missing is something that there is not.
@@ -41,7 +41,7 @@ func Mistake(err error) bool {
 var (
 	Torn  = Refused("The form is incomplete. Open its page again.") // it is not as a page made it
 	Slots = Refused("Slots are written as 3, or 3,7 or 0-5; leave the field empty for all.")
-	Guess = Refused("This console hides contents, so that messages cannot be chosen by them.") // who may choose by a part of them could find out the rest
+	Guess = Refused("This console hides contents, so that messages cannot be chosen by them.") // choosing by a part of a content would reveal the rest
 )
 
 // Glob is the answer to a pattern that cannot be read.

@@ -18,7 +18,7 @@ import (
 	"github.com/slotmq/go-rmq/producer"
 )
 
-// Soon is when to ask again while Redis is away: nobody knows for how long.
+// Soon is when to ask again while Redis is away, for an unknown time.
 const Soon = time.Second
 
 // Of says what an error means to who asks a gateway, which may be stopping.
@@ -76,7 +76,7 @@ func UnknownTopic(what string) *Problem {
 	return New("unknown-topic", `%s; a new topic needs a kind, once: {"kind": "priority"}, "range-merge" or "fixed-time", beside the content or the messages of a send, or by PUT /v1/topics/TOPIC`, what)
 }
 
-// Plain is the text of an error, of bounded length. Where servers are is not the affair of who asks: it is in the log.
+// Plain is the text of an error, of bounded length. It does not say where servers are: that is in the log.
 func Plain(err error) string {
 	text := lookup.ReplaceAllString(address.ReplaceAllString(err.Error(), "$1: "), "lookup: ")
 	return Shorten(server.ReplaceAllString(text, "does not answer$1"))
@@ -102,7 +102,7 @@ var fieldNames = map[string]string{
 	"the time until the next delivery": "in",
 }
 
-// fieldName is what a field is called in JSON, of which an error of the library speaks.
+// fieldName is the name in JSON of a field that an error of the library names.
 func fieldName(field string) string {
 	if is, known := fieldNames[field]; known {
 		return is

@@ -31,7 +31,7 @@ type Problem struct {
 	Missing []wire.Missing `json:"missing,omitempty"`
 
 	After time.Duration `json:"-"` // ask again then; 0: nothing is said
-	Slow  bool          `json:"-"` // net/http takes who sends a body slowly for gone, and it is there
+	Slow  bool          `json:"-"` // net/http believes that a client which sends its body slowly has gone
 }
 
 func (p *Problem) Error() string { return p.Detail }
@@ -116,7 +116,7 @@ func (p *Problem) Write(w http.ResponseWriter) {
 	_ = json.NewEncoder(w).Encode(p.Full()) // whoever asked may have gone
 }
 
-// seconds are after how many one may ask again.
+// seconds until the client may ask again.
 func (p *Problem) seconds() int { return int(math.Ceil(p.After.Seconds())) }
 
 // Full is a problem as it is written.

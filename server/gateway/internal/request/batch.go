@@ -41,7 +41,7 @@ func (t Take) Options() (o poll.Take, err error) {
 	return o, nil
 }
 
-// TTR reads how long a job is to be its taker's.
+// TTR reads for how long a taker may keep a job.
 func (q Query) TTR(otherwise time.Duration) (time.Duration, error) {
 	err := read(field{"ttr", q["ttr"], &otherwise})
 	return otherwise, err
@@ -80,13 +80,14 @@ type Verdict struct {
 	Why     string `json:"why"`
 }
 
-// Outcomes is how many messages of a batch had which; Rest is that of all others, "" if they are done.
+// Outcomes counts the messages of a batch by their outcome. Rest is the outcome of all others, "" if
+// they are done.
 type Outcomes struct {
 	Of   map[string]int
 	Rest string
 }
 
-// Verdicts are what the poller is told, and how many messages had which outcome.
+// Verdicts are for the poller, and say how many messages had which outcome.
 func (f Finish) Verdicts() (verdicts []poll.Verdict, outcomes Outcomes, err error) {
 	outcomes.Of = map[string]int{}
 	for n, r := range f.Results {

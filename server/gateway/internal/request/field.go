@@ -16,8 +16,8 @@ type field struct {
 	to         any
 }
 
-// read reads some. What is empty was not given, and stays as it is. A point in time has its zone: the clock on the wall here is not
-// that of who asks.
+// read reads some. An empty text was not given: its field stays as it is. A point in time has its zone: the clock on
+// the wall here is not that of who asks.
 func read(all ...field) (err error) {
 	for _, f := range all {
 		if f.text == "" {

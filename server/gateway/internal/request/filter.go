@@ -44,7 +44,8 @@ func (q Query) Filter() (f Filter, err error) {
 	return f, nil
 }
 
-// Query is what a filter says, as of now by the clock of Redis, which is asked for only if it is needed.
+// Query is the query of a filter. It counts ages from now, by the clock of Redis, which it asks only if
+// it needs it.
 func (f Filter) Query(clock func() (time.Time, error)) (q inspector.DeadQuery, err error) {
 	q = inspector.DeadQuery{Slots: f.Slots, Reason: f.Reason}
 	if q.Content, err = f.fits(); err != nil {

@@ -21,8 +21,8 @@ var (
 	Filtered = []string{"limit", "content", "content_base64", "content_regex", "reason", "older_than", "newer_than", "died_before", "died_after", "slots"}
 )
 
-// ReadQuery reads them. One that is not known is refused, as one that is misspelt would be missing, and so is one that is
-// given twice.
+// ReadQuery reads them. It refuses one that it does not know, since one that is misspelt would be missing, and one that
+// is given twice.
 func ReadQuery(text string, known []string) (Query, error) {
 	values, err := url.ParseQuery(text)
 	if err != nil {

@@ -155,7 +155,7 @@ func (s *Sending) readRest(text []byte) error {
 	return nil
 }
 
-// Topic is what a request says of a topic. What is nil is left open.
+// Topic is what a request says about a topic. nil: nothing.
 type Topic struct {
 	Kind    *string `json:"kind"`
 	Slots   *int    `json:"slots"`
@@ -166,7 +166,7 @@ type Topic struct {
 // Kinds is what a kind must be.
 const Kinds = "range-merge, priority or fixed-time"
 
-// Definition is a topic as the request has it, which is as t where the request says nothing.
+// Definition is the topic of a request: where that says nothing, as t.
 func (asked Topic) Definition(t message.Topic) (message.Topic, error) {
 	if asked.Kind != nil {
 		kind, is := message.ParseKind(*asked.Kind)
@@ -189,7 +189,8 @@ func (asked Topic) Definition(t message.Topic) (message.Topic, error) {
 	return t, t.Validate()
 }
 
-// Differs is an error that names what is not as a topic is defined, if anything is not.
+// Differs is an error that names what differs from the definition of a topic, if
+// anything does.
 func Differs(is, asked message.Topic) error {
 	for _, f := range [...]struct{ field, is, asked string }{
 		{"kind", is.Kind.String(), asked.Kind.String()},
