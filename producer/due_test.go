@@ -86,7 +86,7 @@ func TestPastOfMaxLate(t *testing.T) {
 		if _, err := p.Send(checked.Sent(await.Context(t)), topic, past); err != nil { // a relay of an outbox
 			t.Error(err)
 		}
-		for _, most := range []time.Duration{2 * time.Hour, 0} { // the producer was idle meanwhile
+		for _, most := range []time.Duration{2 * time.Hour, 0} { // the producer was idle in between
 			(*p.topics.known.Load())[topic].agreed.Store(1)
 			listens(most)
 			mustSend(t, p, topic, past)

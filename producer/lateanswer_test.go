@@ -169,7 +169,8 @@ func TestAnswersWithoutAnElection(t *testing.T) {
 	}
 }
 
-// If the producer is closed meanwhile, it is not known whether the message is stored.
+// If the producer is closed at the same time, it is not known whether the message is
+// stored.
 func TestCloseBeforeAnElection(t *testing.T) {
 	t.Parallel()
 	u := newUndecided(t, time.Hour)

@@ -20,8 +20,8 @@ import (
 	"github.com/slotmq/go-rmq/rmq"
 )
 
-// Of sends that merged, the one span of the handler links to the first and to the last, and
-// says how many there were. A content that was handled is forgotten.
+// The one span of a handler links to the first and to the last of the sends that merged,
+// and says how many there were. A content that was handled is forgotten.
 func TestLinksOfMergedSends(t *testing.T) {
 	t.Parallel()
 	merged(t, servertest.SharedRedis(t).Client(t))
@@ -231,8 +231,9 @@ func TestLinksOfABatchListener(t *testing.T) {
 	}
 }
 
-// Of a batch, what the listener has named as failed, or wants later, keeps its links for the
-// next delivery. The others are forgotten, also when the listener returns an error that ends them.
+// In a batch, a message that the listener has named as failed, or wants later, keeps its links for
+// the next delivery. The others are forgotten, also when the listener returns an error that ends
+// them.
 func TestLinksOfMessagesNamedInABatch(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -223,7 +223,7 @@ func alerts(t testing.TB) (all []query) {
 	return all
 }
 
-// keda returns the queries by which KEDA scales.
+// keda returns the queries that KEDA scales by.
 func keda(t testing.TB) (all []query) {
 	t.Helper()
 	var d struct {

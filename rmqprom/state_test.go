@@ -212,7 +212,7 @@ func TestStateOfAClusterWithASilentMaster(t *testing.T) {
 	registry := newState(t, rdb, rmqprom.StateConfig{Topics: []string{"orders"}, Timeout: await.Patience})
 	scrape(t, registry).want(t, "rmq_messages topic=orders state=waiting = 300", "rmq_slots_unread topic=orders = 0")
 
-	// Not one that has what there is only once of a topic.
+	// Not a metric that exists only once for a topic.
 	var hanging *servertest.Server
 	silent := 0
 	for _, s := range cluster.Nodes() {

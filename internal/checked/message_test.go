@@ -112,7 +112,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// Who wants no ceiling is shown the other way.
+// The error shows how to send without a ceiling.
 func TestCeilingIsExplained(t *testing.T) {
 	_, err := Open(message.Topic{Name: "t", Kind: message.KindRangeMerge}, message.RangeMerge{Content: "x", Range: time.Second, Extend: true}, 100)
 	if err == nil || !strings.Contains(err.Error(), "use a FixedTime with In") {

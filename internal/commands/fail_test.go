@@ -169,7 +169,7 @@ func TestNoRedis(t *testing.T) {
 	}
 }
 
-// Whoever lets the client wait for longer, by the URL, has the first answer waited for as long.
+// If the URL lets the client wait longer, the program waits as long for the first answer.
 func TestReadTimeoutOfTheURL(t *testing.T) {
 	t.Parallel()
 	url := "redis://" + servertest.Redis(t).Addr()

@@ -30,7 +30,7 @@ func (r result) rest(t testing.TB) []string {
 	return strings.Fields(strings.ReplaceAll(goOn, "'", "")) // as a shell would have it
 }
 
-// ties are dead messages of one slot, many of which died in the same ms.
+// ties are dead messages of one slot; many died in the same ms.
 func ties(t testing.TB, s at) int {
 	t.Helper()
 	const n = 750
@@ -171,7 +171,7 @@ func TestDeathsAhead(t *testing.T) {
 		if got := s.text(t, "dead", "delete", "orders", "--yes"); got != "deleted 20 dead messages of orders\n" {
 			t.Error(got)
 		}
-		// Who goes on later means the same ones.
+		// A command that goes on later means the same ones.
 		fill()
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()

@@ -17,7 +17,7 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// tally counts exported lines, each of which must be there once, and in order.
+// tally counts exported lines: each must be there once, in order.
 type tally struct {
 	t    *testing.T
 	seen []bool

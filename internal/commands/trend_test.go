@@ -24,7 +24,7 @@ func TestSigned(t *testing.T) {
 	}
 }
 
-// Who watches sees how the counts change, in a table and as JSON.
+// With --watch you see how the counts change, in a table and as JSON.
 func TestWatchShowsChanges(t *testing.T) {
 	t.Parallel()
 	server := servertest.Redis(t)

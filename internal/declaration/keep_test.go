@@ -159,7 +159,8 @@ func TestKeepTheLaterOne(t *testing.T) {
 	})
 }
 
-// Of two rules of one moment the one of the larger slot is left. Its program does not set the other one again.
+// If two rules are set in the same moment, the one in the larger slot stays. Its program does not set the
+// other one again.
 func TestKeepOfOneMoment(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		lower, higher := planA, planB

@@ -168,7 +168,7 @@ func (s *setting) note(ctx context.Context) error {
 	return s.Redis.SAdd(ctx, protocol.PlansKey(s.Topic.Name), s.slot).Err()
 }
 
-// try sets it, unless somebody else has changed it meanwhile.
+// try sets it, unless another program has changed it in the meantime.
 func (s *setting) try(ctx context.Context) (protocol.PlanAnswer, error) {
 	return s.Scripts.SetPlan(ctx, s.keys(s.slot), s.name, s.rule.Text(), s.since.String(), s.first, s.before)
 }

@@ -134,7 +134,7 @@ func TestSetInTurn(t *testing.T) {
 	})
 }
 
-// Who died while it set a rule has left two of them. The later one counts.
+// A program that died while it set a rule has left two of them. The later one counts.
 func TestSetAfterTwo(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		now := time.Now().Truncate(time.Millisecond)

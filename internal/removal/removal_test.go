@@ -191,8 +191,8 @@ func (b before) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 	return next
 }
 
-// A message that is stored behind the look at its slot keeps the topic, and so does a worker that comes then. But a topic
-// that was defined anew meanwhile is not made the old one.
+// A message that is stored behind the look at its slot keeps the topic, and so does a worker that comes then. But a
+// topic that was defined anew in between is not made the old one.
 func TestMeanwhile(t *testing.T) {
 	t.Parallel()
 	server := servertest.LentRedis(t)

@@ -37,8 +37,8 @@ type Config struct {
 	// may do what it can.
 	Tokens *tokens.File
 
-	// Who is the name of who asks, for the page and the log, such as what your proxy puts into a header. Who asks
-	// without a name is refused. Defaults to the name of the token, and without Tokens to "anyone".
+	// Who returns a person's name, for the page and the log, such as what your proxy puts into a header. People
+	// without a name are refused. Defaults to the name of the token, and without Tokens to "anyone".
 	Who func(*http.Request) string
 
 	// Title is shown on each page, such as production. Defaults to none.

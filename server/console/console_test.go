@@ -105,7 +105,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// Who asks without a name is refused, and a form of another site is not read.
+// A person without a name is refused, and a form of another site is not read.
 func TestRefuses(t *testing.T) {
 	t.Parallel()
 	at, _ := open(t, func(c *Config) { c.Who = func(r *http.Request) string { return r.Header.Get("X-User") } })

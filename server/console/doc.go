@@ -12,7 +12,7 @@
 // relative, and only what follows the last / counts. The path must end with a / where you mount it.
 //
 // It only looks, unless [Config.Act] is set. Who may reach it is yours to decide: put it behind what signs your people
-// in, or give it [Config.Tokens], by which they sign in themselves.
+// in, or give it [Config.Tokens], so that they sign in themselves.
 //
 // Pages work without scripts. With them numbers change by themselves, over one stream for a page (server-sent
 // events). What pages show is read once for all who look, and so that each Redis server spends at most a hundredth

@@ -44,7 +44,7 @@ func find(t *testing.T, at string, q url.Values) (page, text string) {
 	return strings.TrimPrefix(res.Request.URL.String(), at), text
 }
 
-// Who knows the whole content gets to the message, whatever its topic; who knows a part gets to choose.
+// The whole content leads to the message, whatever its topic; a part of it leads to a choice.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	at, s := open(t, nil)

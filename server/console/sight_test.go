@@ -177,7 +177,8 @@ func TestStreamSearchesOnce(t *testing.T) {
 	t.Error("it is nowhere")
 }
 
-// Who asks only for the head of an answer gets that, and not a stream or a whole export without its text.
+// A request for only the head of an answer gets that, and not a stream or a whole export without its
+// text.
 func TestHead(t *testing.T) {
 	t.Parallel()
 	s := servertest.Redis(t)
@@ -229,7 +230,7 @@ func TestTokensLearnNoNames(t *testing.T) {
 	}
 }
 
-// Where contents are hidden, pages have nothing by which one could be found out.
+// Where contents are hidden, pages have nothing that would reveal one.
 func TestHiddenContentsCannotBeGuessed(t *testing.T) {
 	t.Parallel()
 	s := servertest.Redis(t)

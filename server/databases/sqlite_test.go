@@ -9,7 +9,7 @@ import (
 	"github.com/slotmq/go-rmq/server/databases"
 )
 
-// A transaction of a program may read before it writes, whoever else writes meanwhile: it asks for the right to write when it
+// A transaction of a program may read before it writes, even while others write: it asks for the right to write when it
 // begins. For SQLite refuses it to one that has read what is not the newest any more.
 func TestTransactionMayReadFirst(t *testing.T) {
 	t.Parallel()

@@ -56,7 +56,7 @@ func TestTokens(t *testing.T) {
 	if p := s.wrong(403, "POST", "/v1/take", both); !strings.Contains(p["detail"].(string), `lacks the right "take" at topic "bills"`) {
 		t.Error(p)
 	}
-	// Who gets hold of a receipt may not finish with it what is not his.
+	// A client that gets hold of a receipt may not finish another's batch with it.
 	file := s.Gateway.cfg.Tokens
 	s.token = of["shop"]
 	s.wrong(403, "POST", "/v1/finish", map[string]any{"receipt": held["receipt"]})

@@ -50,7 +50,7 @@ func TestMissingBodies(t *testing.T) {
 	}
 }
 
-// Who does not read the answers is cut off.
+// A client that does not read the answers is cut off.
 func TestUnreadAnswers(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

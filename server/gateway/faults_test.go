@@ -25,7 +25,7 @@ func TestUncertainSends(t *testing.T) {
 	one := map[string]any{"content": "b", "priority": 20}
 	// unheard does something while Redis executes the sends, and its answers are lost.
 	unheard := func(do func()) {
-		s.answerWithin = 4 * time.Second // in which the send comes to Redis
+		s.answerWithin = 4 * time.Second // time for the send to reach Redis
 		proxy.OnRequest(func(b []byte) bool {
 			if bytes.Contains(bytes.ToLower(b), []byte("zadd")) {
 				proxy.DropReplies(true)

@@ -222,7 +222,7 @@ func TestStreamCutOff(t *testing.T) {
 	_, err := io.WriteString(p.to, `{"content":"half","prio`)
 	must.Do(t, err)
 	must.Do(t, p.to.CloseWithError(fmt.Errorf("gone")))
-	s.send(orders) // another request is served meanwhile
+	s.send(orders) // another request is served in between
 	s.ask(200, "GET", "/v1/topics/orders/messages?content=a", nil)
 	s.ask(404, "GET", "/v1/topics/orders/messages?content=half", nil)
 }

@@ -103,7 +103,7 @@ func TestTakeInOrder(t *testing.T) {
 	}
 }
 
-// Who goes away while waiting gets nothing, and nothing is lost to it.
+// A client that goes away while waiting gets nothing, and no message is lost.
 func TestTakerGoesAway(t *testing.T) {
 	t.Parallel()
 	logger, logged := observer.New(zap.WarnLevel)

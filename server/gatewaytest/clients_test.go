@@ -175,7 +175,8 @@ func TestClientsSayWhatIsWrong(t *testing.T) {
 					t.Errorf("%q: %v %s", c.args, err, out)
 				}
 			}
-			// Nothing listens, or a load balancer that has no gateway yet: it closes each connection at once.
+			// Nothing listens, or there is a load balancer without a gateway: it closes each connection at
+			// once.
 			for name, nowhere := range map[string]string{"nobody": servertest.Nobody(t), "balancer": balance(t)} {
 				cmd := exec.Command(interpreter(t, language), "send."+suffix, "orders", "500", "x")
 				cmd.Dir, cmd.Env = clients(t), append(os.Environ(), "RMQ_URL=http://"+nowhere, "PYTHONDONTWRITEBYTECODE=1")

@@ -21,7 +21,7 @@ func TestFullDiskOfAServer(t *testing.T) {
 	for _, c := range []struct {
 		kind  string
 		start func(testing.TB, *servertest.Disk, ...string) *servertest.Database
-		ends  string // a statement for which a server without room ends itself
+		ends  string // a statement that makes a server without room end itself
 	}{
 		{"PostgreSQL", servertest.PostgreSQLOn, "SELECT pg_switch_wal()"},
 		{"MariaDB", servertest.MariaDBOn, ""},

@@ -266,7 +266,7 @@ func (v *verdict) twice() {
 	}
 }
 
-// cause is the fault by which the batch of h could not be finished.
+// cause is the fault that kept the batch of h from being finished.
 func (v *verdict) cause(h *handling) (what string, at int64) {
 	next := int64(0) // begin of the next batch
 	for _, other := range v.inSlot[fmt.Sprint(h.Topic, "/", h.Slot)] {

@@ -116,7 +116,7 @@ func TestOnceRules(t *testing.T) {
 	})
 }
 
-// Of two transactions about one message that run at once, one has the effect.
+// If two transactions about one message run at once, one has the effect.
 func TestOnceOfTwoAtATime(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, p *place) {

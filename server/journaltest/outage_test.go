@@ -254,7 +254,8 @@ func TestLockedFile(t *testing.T) {
 	}
 }
 
-// Who holds a file for longer than SQLite waits for it: Open and the last word of Close wait for their turn.
+// Another program holds a file for longer than SQLite waits: Open and the last write of Close wait for their
+// turn.
 func TestOpenAndCloseWaitForTheFile(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, "SQLite", true)

@@ -258,7 +258,7 @@ func TestOutboxPutsAsideWhatIsRefused(t *testing.T) {
 			}
 		}
 		stop()
-		// Whoever has mended the reason sends them again.
+		// After the reason is mended, they are sent again by hand.
 		exec(t, o.url, "UPDATE rmq_outbox SET refused = '' WHERE id <= 100")
 		o.relay(t, o.client(t, rmq.Config{}))
 		await.True(t, "the outbox is empty", func() bool { return o.outbox(t) == 0 })
@@ -318,7 +318,7 @@ func (f *faulty) SendBatch(ctx context.Context, t rmq.Topic, ms []rmq.Message) (
 	return make([]rmq.Receipt, len(ms)), &some
 }
 
-// Whatever fails meanwhile, the last send of a content has the last word.
+// Whatever fails in between, the last send of a content decides.
 func TestOutboxKeepsTheOrder(t *testing.T) {
 	t.Parallel()
 	eachOffice(t, func(t *testing.T, o *office) {
@@ -362,7 +362,8 @@ func (c counted) SendBatch(ctx context.Context, t rmq.Topic, ms []rmq.Message) (
 	return c.Sender.SendBatch(ctx, t, ms)
 }
 
-// Of several relays one works at a time, and when it ends another one goes on at once.
+// Only one of several relays works at a time, and when it ends another one goes on at
+// once.
 func TestOneRelayWorks(t *testing.T) {
 	t.Parallel()
 	eachOffice(t, func(t *testing.T, o *office) {

@@ -108,7 +108,7 @@ func (j job) run(ctx context.Context) error {
 	select {}
 }
 
-// crew is some processes of which one after the other is killed.
+// crew is some processes that are killed one after the other.
 type crew struct {
 	*proctest.Dir
 	job     job

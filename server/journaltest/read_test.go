@@ -107,7 +107,7 @@ func TestCompact(t *testing.T) {
 		if want := (journal.TopicStatus{Topic: orders.Name, Owed: 2 * n / 3, Dead: 2 * n / 3}); before.Topics[0] != want || after.Topics[0] != want {
 			t.Errorf("%+v, then %+v", before.Topics, after.Topics)
 		}
-		// Of each three contents one is done, sent twice.
+		// One of every three contents is done, sent twice.
 		if got.Sent != 2*2*n/3 || got.Ended != 2*n/3 || got.Writers != 1 || after.Sent != 2*2*n/3 || after.Ended != 2*n/3 {
 			t.Errorf("%+v; left %d and %d", got, after.Sent, after.Ended)
 		}

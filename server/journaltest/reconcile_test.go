@@ -109,7 +109,7 @@ func (y *yard) reconcile(o recovery.Reconcile) recovery.Reconciled {
 // soon is for those who trust Redis soon.
 const soon = time.Millisecond
 
-// trust has Redis trusted, of which nothing was known.
+// trust makes reconcile trust a Redis that it knew nothing about.
 func (y *yard) trust() {
 	y.Helper()
 	if found := y.reconcile(recovery.Reconcile{Every: soon}); found.Missing != 0 {

@@ -80,7 +80,7 @@ func TestRunAdoptsWhenItMust(t *testing.T) {
 	}
 }
 
-// Of several that run one works, and another goes on.
+// Only one of several works, and another one goes on after it.
 func TestRunLeads(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, p *place) {

@@ -53,7 +53,8 @@ func TestRowsAreWritten(t *testing.T) {
 	})
 }
 
-// A writer with nothing to write says that it is alive, and of which time all is written.
+// A writer with nothing to write says that it is alive, and up to what time all is
+// written.
 func TestIdleWriterTellsThatItLives(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, p *place) {

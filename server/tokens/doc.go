@@ -1,4 +1,4 @@
-// Package tokens says who may do what over HTTP: bearer tokens, of which a file has only the hashes.
+// Package tokens says who may do what over HTTP, by bearer tokens. A file has only their hashes.
 //
 //	{"tokens": [
 //	  {"name": "shop", "sha256": "9f86d0…", "rights": ["send"], "topics": ["orders", "mails-*"]},

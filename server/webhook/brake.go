@@ -71,7 +71,7 @@ func (b *brake) waitLocked(until time.Time) {
 	}
 }
 
-// answered notes an answer by which the target does not ask for patience.
+// answered notes an answer that does not ask for patience.
 func (b *brake) answered() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -164,7 +164,7 @@ func TestLargeAnswersTakeNoMemory(t *testing.T) {
 	}
 }
 
-// What meets a connection that the target has closed meanwhile is sent again by another one, at once and as it was.
+// A request that meets a connection closed by the target is sent again over another one, at once and unchanged.
 func TestConnectionsThatWereClosed(t *testing.T) {
 	t.Parallel()
 	r := receive(t, nil)

@@ -12,7 +12,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/must"
 )
 
-// folder is one with some files, of which names and texts are given.
+// folder is a folder with some files, given by name and text.
 func folder(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()

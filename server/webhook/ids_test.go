@@ -49,7 +49,8 @@ func TestTargetsSeeOneIDForAllTries(t *testing.T) {
 	}
 }
 
-// Who takes over a message goes on with its id, while the one before still waits for an answer.
+// A worker that takes over a message goes on with its id, while the one before still waits for
+// an answer.
 func TestTakeOverHasTheSameID(t *testing.T) {
 	t.Parallel()
 	hold := make(chan struct{})

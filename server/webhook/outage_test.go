@@ -29,7 +29,7 @@ func TestTargetFailsEverything(t *testing.T) {
 	o.start(t)
 	o.await(t, message.Probing, 1)
 	begun := len(o.of(message.Failed))
-	// The next probe, seconds after the one before, of which this may not have been seen yet.
+	// The next probe comes seconds later, and may not have been seen yet.
 	lasted, probes := time.Duration(0), 0
 	for ; lasted < time.Second && probes < 10; probes++ { // early ones may have come late, and close to each other
 		o.await(t, message.Failed, begun+probes+2)

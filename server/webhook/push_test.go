@@ -181,7 +181,7 @@ func TestSecretsChange(t *testing.T) {
 	verify(t, q, exampleSecret)
 }
 
-// A target that says so has a message die; the reason is where people look for it.
+// A target can make a message die; the reason is where people look for it.
 func TestTargetSaysDead(t *testing.T) {
 	t.Parallel()
 	r := receive(t, func(w http.ResponseWriter, _ *http.Request) {

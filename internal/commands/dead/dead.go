@@ -168,8 +168,8 @@ func ended(q inspector.DeadQuery, latest time.Time) inspector.DeadQuery {
 	return q
 }
 
-// rest is the command that goes on with the same dead messages when so many are done, or empty if the limit is reached. It
-// has the flags by which another call means the same.
+// rest is the command that goes on with the same dead messages when so many are done, or empty if the limit is reached.
+// It has the flags that make another call mean the same.
 func (f *filter) rest(c *frame.Call, q inspector.DeadQuery, done int) string {
 	if q.Limit > 0 && done >= q.Limit {
 		return ""

@@ -53,7 +53,7 @@ type exporting struct {
 		last        time.Time
 	}
 	written int       // lines that the output took
-	last    time.Time // their last death, of which all are written
+	last    time.Time // the last death with all of its lines written
 	refused bool      // the output did not take all it got
 }
 

@@ -181,7 +181,7 @@ func TestHangs(t *testing.T) {
 	wantLines(t, log, lines, "Redis is away", "Redis answers again")
 }
 
-// Of a Cluster, one master is killed and never comes back. It is away, by its name, and
+// One master of a Cluster is killed and never comes back. It is away, by its name, and
 // "answers again" when another has its place, which is named, too. The other masters are not
 // meant.
 func TestMasterOfACluster(t *testing.T) {

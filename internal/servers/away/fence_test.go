@@ -7,7 +7,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
-// That a server has forgotten what it knew is logged once, whichever of its slots show it, and when; and again when
+// A server that has forgotten what it knew is logged once, whichever of its slots show it, and when; and again when
 // it forgets what came after.
 func TestFence(t *testing.T) {
 	t.Parallel()

@@ -163,7 +163,7 @@ func TestWhoConfirmsAMaster(t *testing.T) {
 	away.Pause()
 	defer away.Resume()
 	confirmed(true, "both others say so")
-	// As after an election of which only the third one has heard.
+	// As after an election that only the third one knows about.
 	id, err := second.Client(t).ClusterMyID(t.Context()).Result()
 	if err == nil {
 		err = third.Client(t).Do(t.Context(), "cluster", "setslot", hashSlot(key), "node", id).Err()

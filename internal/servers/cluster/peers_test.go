@@ -10,8 +10,8 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
-// A peer is made like a client that connects for the first time, which writes to its own options then: the race detector
-// notices who reads these meanwhile. The peer has the times of the other one.
+// A peer is made like a client that connects for the first time, which writes to its own options then: the race
+// detector notices who reads these at the same time. The peer has the times of the other one.
 func TestPeersOfAClientThatConnects(t *testing.T) {
 	t.Parallel()
 	addr := servertest.Redis(t).Addr()

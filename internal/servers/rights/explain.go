@@ -50,7 +50,7 @@ func command(err error) string {
 	return ""
 }
 
-// Explain adds what to do to an error by which Redis refuses a command, or the user
+// Explain adds what to do to an error of Redis that refuses a command, or the user
 // altogether. Every other error stays as it is.
 func Explain(err error, user string) error {
 	var reply redis.Error

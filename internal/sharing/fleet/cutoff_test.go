@@ -14,7 +14,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 )
 
-// Of a Cluster, the answer of any master counts, and a master that hangs holds up none of the
+// In a Cluster, the answer of any master counts, and a master that hangs holds up none of the
 // others. No answer counts only if none of them gives one. A refusal is an answer.
 func TestWhatIsAnAnswer(t *testing.T) {
 	t.Parallel()

@@ -31,7 +31,7 @@ func TestPromises(t *testing.T) {
 	deployment.Says("says so about once a minute, level Warn", time.Minute, warnedAgainAfter())
 }
 
-// warnedAgainAfter is how long the log says nothing more of a holder of whom ZooKeeper does not know whether it is dead.
+// warnedAgainAfter is how long the log stays silent about a holder, while it is not known whether that is dead.
 func warnedAgainAfter() time.Duration {
 	var s suspicion
 	at := time.Unix(1e9, 0)

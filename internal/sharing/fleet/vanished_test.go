@@ -14,7 +14,7 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// Who was renewed, has come or has gone has not vanished.
+// A worker that was renewed, has come or has gone has not vanished.
 func TestVanished(t *testing.T) {
 	t.Parallel()
 	before := map[string]presence{"lives": {until: 1000}, "killed": {until: 1000}, "left": {until: 1000}}

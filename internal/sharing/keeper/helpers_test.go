@@ -101,7 +101,7 @@ func patient(t *testing.T) *servertest.ZooKeeperServer {
 }
 
 // unhurried is a member with a session of an hour, and has beaten once: the next time is in seven
-// minutes, and a call waits for its answer for twenty. What it learns meanwhile, a watch has told it.
+// minutes, and a call waits for its answer for twenty. Until then it learns only from watches.
 func unhurried(t *testing.T, servers ...string) *Member {
 	t.Helper()
 	m := join(t, New(config("/rmq", time.Hour, servers...)), worker())

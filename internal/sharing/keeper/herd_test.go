@@ -44,9 +44,9 @@ func (w *crowd) follow(t *testing.T, path, id string, wakes *sync.Map) {
 	})
 }
 
-// Of many workers one comes and one goes, politely and then at once. Each of it is one
-// write for each topic that is affected and none for the others, wakes every worker of
-// those topics once, and elects no one.
+// Among many workers one comes and one goes, first politely and then at once. Each of
+// it is one write for each topic that is affected and none for the others, wakes every
+// worker of those topics once, and elects no one.
 func TestNoHerd(t *testing.T) {
 	t.Parallel()
 	all := night.Times(60, 200)

@@ -114,7 +114,7 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// Who joins at the same time for the first time meets the others everywhere.
+// Workers that join at the same time for the first time meet each other everywhere.
 func TestJoinTogether(t *testing.T) {
 	t.Parallel()
 	cfg, conn := shared(t)

@@ -347,7 +347,7 @@ func TestNodeDeletedByAnOperator(t *testing.T) {
 	wantError(t, m.Err(), path+" was replaced")
 }
 
-// An outage shorter than the session costs nothing, and what came meanwhile is read.
+// An outage shorter than the session costs nothing, and what came during it is read.
 func TestShortOutage(t *testing.T) {
 	t.Parallel()
 	srv := servertest.ZooKeeper(t)

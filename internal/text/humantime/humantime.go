@@ -47,8 +47,8 @@ func Round(d time.Duration) time.Duration {
 	return max(d.Round(time.Second), min(d, time.Second))
 }
 
-// Rate is how many a second, by the shortest unit in which that is 1 or more and has no more than
-// two decimals: 50/s, 7.5/m, 20000/h.
+// Rate is how many a second, in the shortest unit that makes it 1 or more with no more than two
+// decimals: 50/s, 7.5/m, 20000/h.
 func Rate(perSecond float64) string {
 	text := ""
 	for _, unit := range []struct {

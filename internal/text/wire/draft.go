@@ -72,7 +72,7 @@ func (d Draft) checkExtend(t message.Topic) error {
 		text: fmt.Sprintf("%s is a %s topic: extend and ceiling are for range merges", t.Name, t.Kind)}
 }
 
-// given are the fields of which a message needs one.
+// given are the fields that were given, of those that say when: a message needs one.
 func (d *Draft) given() (names []string) {
 	for _, f := range [...]struct {
 		name  string

@@ -49,7 +49,7 @@ func read(text []byte, into any) error {
 	return Keys(text)
 }
 
-// Faithful is an error about a JSON text of which the parser would silently replace a part, so that another content
+// Faithful is an error about a JSON text if the parser would silently replace a part of it, so that another content
 // would be sent.
 func Faithful(text []byte) error {
 	if !utf8.Valid(text) {

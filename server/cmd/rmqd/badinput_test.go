@@ -88,7 +88,7 @@ func letter(t testing.TB) string {
 	return file
 }
 
-// Who may only read sees all, and changes nothing.
+// A user who may only read sees all, and changes nothing.
 func TestWithoutRights(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "PostgreSQL")

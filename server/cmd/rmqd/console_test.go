@@ -95,7 +95,7 @@ func TestOnlyThisMachine(t *testing.T) {
 	}
 }
 
-// Who is refused so sees how to come in: people by a link, and programs by a name.
+// A refusal shows how to come in: people by a link, and programs by a name.
 func TestWayIn(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "SQLite")

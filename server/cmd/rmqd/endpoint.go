@@ -32,7 +32,7 @@ type endpoint struct {
 
 	may     string     // what those may do who need no token
 	console string     // path of the console; empty: there is none
-	header  headerName // in which a proxy puts the name of who asks; empty: there is no proxy
+	header  headerName // a proxy puts the name of the person into it; empty: there is no proxy
 }
 
 // onlyConsole reports whether only people come here: then a proxy may sign them in.

@@ -133,7 +133,7 @@ var (
 	mails  = rmq.Topic{Name: "mails", Kind: rmq.KindFixedTime, Slots: 4}
 )
 
-// work sends orders, of which those with "bad" in their names die, and returns when all are handled.
+// work sends orders, and returns when all are handled: those with "bad" in their names die.
 func (s *shop) work(client *rmq.Client, contents ...string) {
 	s.t.Helper()
 	all := make(chan struct{}, len(contents))

@@ -202,7 +202,8 @@ func TestPushMisused(t *testing.T) {
 	s.fails(2, one(), "workers share topic orders by ZooKeeper: say where it is, by --zk or RMQ_ZK")
 }
 
-// Who watches a push sees what became of the messages, and that it is ready.
+// The metrics and probes of a push show what became of the messages, and that it is
+// ready.
 func TestPushIsWatched(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "SQLite")

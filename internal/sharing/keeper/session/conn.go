@@ -71,10 +71,10 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Write never fails: it closes the connection instead, so the next Read fails. When
-// the library cannot write its password on a new connection, it waits for ever for a
-// reader of that error, and holds a lock meanwhile. A request that was not written
-// ends like one whose answer got lost.
+// Write never fails: it closes the connection instead, so the next Read fails. When the
+// library cannot write its password on a new connection, it waits for ever for a reader
+// of that error, and holds a lock all the time. A request that was not written ends
+// like one whose answer got lost.
 func (c *conn) Write(p []byte) (int, error) {
 	if _, err := c.Conn.Write(p); err != nil {
 		c.Conn.Close()

@@ -14,5 +14,5 @@ var (
 // errNoAnswer is the error of a call whose time is over. It may be executed yet.
 var errNoAnswer = errors.New("no answer")
 
-// errDeleted is about the node by which others know that a worker lives.
+// errDeleted is about the node that shows others that a worker lives.
 var errDeleted = errors.New("was deleted")

@@ -73,8 +73,8 @@ func lookAtAServerThatIsBehind(t *testing.T, e *servertest.ZooKeeperEnsemble) {
 // leader does not. It goes on answering, even to a sync, and the worker must not believe
 // in it: the others elect another one, which ends the session.
 //
-// Nor does it decide on a write meanwhile, and a refusal is a decision, too: about a node that
-// is not there, that may not be written, or that is another version.
+// Nor does it decide on a write, and a refusal is a decision, too: about a node that is not
+// there, that may not be written, or that is another version.
 func leaderWithoutAMajority(t *testing.T, e *servertest.ZooKeeperEnsemble) {
 	const timeout = 9 * time.Second
 	e.AwaitReady(t)

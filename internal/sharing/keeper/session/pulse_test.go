@@ -79,7 +79,8 @@ func TestUntilComesBeforeTheDeadline(t *testing.T) {
 }
 
 // A server that the others have lost answers reads for a while, and a leader in that place
-// answers to a sync, although the session may be ended meanwhile: they are no sign of life.
+// answers to a sync, although the session may end at the same time: they are no sign of
+// life.
 func TestReadsAreNoSignOfLife(t *testing.T) {
 	t.Parallel()
 	srv := servertest.SharedZooKeeper(t)
@@ -178,7 +179,7 @@ func TestOutageLongerThanTheSession(t *testing.T) {
 	}
 }
 
-// The session has outlived a silence, and meanwhile an operator may have deleted the worker's node, so that
+// The session has outlived a silence. During it an operator may have deleted the worker's node, so that
 // others take it for dead. So nothing is begun before the node was seen.
 func TestNothingBeginsBeforeTheNodeIsSeen(t *testing.T) {
 	t.Parallel()

@@ -40,12 +40,12 @@ func (s *signs) AnswerTimeout() time.Duration { return s.Timeout() / 3 }
 // before a whole session timeout has passed since then.
 //
 // An answer of one server proves nothing. A leader that has lost the others goes on
-// answering, even to a sync, until it notices; meanwhile they elect another one, which
-// may end the session. A write is decided by a majority, so not by such a leader. But a
-// follower reports only twice in a tick to the leader which sessions have asked
+// answering, even to a sync, until it notices; before that they elect another one,
+// which may end the session. A write is decided by a majority, so not by such a leader.
+// But a follower reports only twice in a tick to the leader which sessions have asked
 // something; when both are cut off from each other before that, the leader counts from
 // the request before. So an answered write confirms the one before it, which is a beat
-// older, or the beginning of the connection, of which the leader hears at once.
+// older, or the beginning of the connection, which the leader learns at once.
 func (s *signs) confirmed() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -34,7 +34,8 @@ func connect(last, session int64) []byte {
 
 func watches(last int64) []byte { return packet(int32(-8), int32(zxid.OpSetWatches), last, int32(0)) }
 
-// pair is a connection of which all is read that was said, and noted what is written.
+// pair is a connection: a test reads what its other end has sent, and it notes what is
+// written.
 type pair struct {
 	net.Conn
 	said    io.Reader
@@ -127,7 +128,7 @@ func TestWhatWasHeardBefore(t *testing.T) {
 }
 
 // Under the race detector this is the library's own: a client with a watch is asked all
-// the time while its connection breaks. Nothing that happens meanwhile is missed.
+// the time while its connection breaks. Nothing that happens in that time is missed.
 func TestBusyClientReconnects(t *testing.T) {
 	t.Parallel()
 	srv := servertest.SharedZooKeeper(t)

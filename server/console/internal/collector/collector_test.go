@@ -49,7 +49,7 @@ func (m *moved) follows(names map[string]bool) (w *Watch, stop func()) {
 	return w, stop
 }
 
-// pass lets some time go by, in which whatever is due is read.
+// pass lets some time go by: what becomes due is read.
 func (m *moved) pass(d time.Duration) {
 	for end := m.now.Add(d); m.now.Before(end); {
 		s, busy, wait := m.next()
@@ -143,7 +143,7 @@ func TestCostly(t *testing.T) {
 	}
 }
 
-// The time in which a reading waits for a second look costs no server anything.
+// While a reading waits for a second look, it costs no server anything.
 func TestSleepIsNoCost(t *testing.T) {
 	t.Parallel()
 	m := newMoved()
@@ -216,7 +216,8 @@ func TestAway(t *testing.T) {
 	}
 }
 
-// Who comes at once is served by one reading, and who has changed something by one that begins later.
+// People who come at the same time share one reading; a person who has changed something gets one
+// that begins later.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	c := newCollector(byTime)

@@ -8,7 +8,7 @@ import (
 	"github.com/slotmq/go-rmq/inspector"
 )
 
-// The table has the slots of which the map does not say all, the worst first, and the one that was chosen above them.
+// The table has the slots that need more words than the map has, the worst first, with the chosen one above them.
 func TestRows(t *testing.T) {
 	t.Parallel()
 	slot := func(index int, c inspector.Counts) inspector.Slot {

@@ -12,7 +12,7 @@ import (
 	"github.com/slotmq/go-rmq/producer"
 )
 
-// The errors that the library exports have a status by which a client knows what to do about them.
+// The errors that the library exports have a status that shows a client what to do.
 func TestErrorsOfTheLibrary(t *testing.T) {
 	t.Parallel()
 	for status, all := range map[int][]error{
