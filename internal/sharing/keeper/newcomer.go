@@ -56,19 +56,13 @@ func (f *fleet) sides(topic string, owners []string) (s sides) {
 // readWrites updates what newcomers depend on, and reports whether there are any. It
 // reads only what is missing.
 func (f *fleet) readWrites(ctx context.Context, s *session.Session, t tree, topics map[string]*shares, now time.Time, log *zap.Logger) (any bool, err error) {
-	timeout := s.Timeout()
-	beat := timeout / session.Beats
-	read := func(id string) {
-		if l := f.lives[id]; err == nil && now.Sub(l.asked) >= beat/4 { // they may come by the hundred
-			l.asked, err = now, l.readWrite(ctx, s, t.owned(id))
-		}
-	}
+	r := &readings{fleet: f, session: s, tree: t, now: now, log: log}
 	f.newest, f.leavers = 0, nil
 	for id, l := range f.lives {
 		if l.leaves {
 			f.leavers = append(f.leavers, id)
 		}
-		any = any || now.Sub(l.seen) < enough*timeout
+		any = any || r.left(l) > 0
 	}
 	if !any {
 		return false, nil // no worker has come for long
@@ -81,29 +75,54 @@ func (f *fleet) readWrites(ctx context.Context, s *session.Session, t tree, topi
 			before = append(before, h.id)
 		}
 		for _, m := range is.newcomers {
-			w := f.lives[m.id]
-			if len(is.holders) == 0 || now.Sub(w.seen) >= enough*timeout {
-				continue
-			}
-			any = true
-			read(m.id)
-			for _, id := range before {
-				l := f.lives[id]
-				if !l.heardSince(w) && (w.proven(beat) || !l.proven(beat)) {
-					read(id)
-				}
-				if err == nil && !w.logged && w.proven(beat) && !l.heardSince(w) {
-					w.logged = true
-					log.Info("a worker gets its slots later: another one is silent", zap.String("worker", m.id),
-						zap.String("silent", id), zap.Duration("at most", enough*timeout-now.Sub(w.seen)))
-				}
+			if len(is.holders) > 0 && r.left(f.lives[m.id]) > 0 {
+				any = true
+				r.compare(ctx, m.id, before)
 			}
 		}
 	}
 	for _, l := range f.lives {
 		f.newest = max(f.newest, l.last)
 	}
-	return any, err
+	return any, r.err
+}
+
+// readings are those of the workers' writes at one time, until there is an error.
+type readings struct {
+	*fleet
+	session *session.Session
+	tree    tree
+	now     time.Time
+	log     *zap.Logger
+	err     error
+}
+
+// left is after how long a worker gets slots in any case.
+func (r *readings) left(w *life) time.Duration {
+	return enough*r.session.Timeout() - r.now.Sub(w.seen)
+}
+
+// compare reads what a newcomer has written, and those workers that it may have to wait for.
+func (r *readings) compare(ctx context.Context, newcomer string, before []string) {
+	w, beat := r.lives[newcomer], r.session.Timeout()/session.Beats
+	r.read(ctx, newcomer, beat)
+	for _, id := range before {
+		l := r.lives[id]
+		if !l.heardSince(w) && (w.proven(beat) || !l.proven(beat)) {
+			r.read(ctx, id, beat)
+		}
+		if r.err == nil && !w.logged && w.proven(beat) && !l.heardSince(w) {
+			w.logged = true
+			r.log.Info("a worker gets its slots later: another one is silent", zap.String("worker", newcomer),
+				zap.String("silent", id), zap.Duration("at most", r.left(w)))
+		}
+	}
+}
+
+func (r *readings) read(ctx context.Context, id string, beat time.Duration) {
+	if l := r.lives[id]; r.err == nil && r.now.Sub(l.asked) >= beat/4 { // they may come by the hundred
+		l.asked, r.err = r.now, l.readWrite(ctx, r.session, r.tree.owned(id))
+	}
 }
 
 // admitted returns the workers that get slots of a topic, as far as is known.
