@@ -49,7 +49,7 @@ func TestFirstSendDoesNotNeedTheListOfTopics(t *testing.T) {
 	})
 }
 
-// A FixedTime send heeds its context while the clock of a hung server is asked.
+// A FixedTime send ends with its context while the clock of a hung server is asked.
 func TestContextWhileTheClockIsAsked(t *testing.T) {
 	t.Parallel()
 	server := servertest.Redis(t)

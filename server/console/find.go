@@ -139,7 +139,7 @@ func (s *search) whole() error {
 	return nil
 }
 
-// stateIn is where a message is, of several places the one that needs someone most.
+// stateIn is where a message is; of several places, the most urgent one.
 func stateIn(x inspector.Explanation) inspector.State {
 	switch {
 	case x.Dead != nil:

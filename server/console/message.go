@@ -111,7 +111,7 @@ type place struct {
 	Pick  string // names it among the dead
 }
 
-// chronicle is what happened to it, as the journal has it.
+// chronicle is what happened to the message, by the journal.
 type chronicle struct {
 	Slot    int
 	Verdict string

@@ -33,7 +33,8 @@ const rememberFor = 30 * time.Second
 
 func (d *definitions) forget(name string) { d.byName.Delete(name) }
 
-// known is the definition of a topic: it is read, unless that was done not long ago.
+// known is the definition of a topic. It reads it again, unless that was done not long
+// ago.
 func (d *definitions) known(ctx context.Context, name string) (message.Topic, error) {
 	if t, is := d.byName.Load(name); is && time.Now().Before(t.(remembered).until) {
 		return t.(remembered).Topic, nil

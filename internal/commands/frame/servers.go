@@ -137,7 +137,7 @@ func (s *Servers) Namespace() string { return flagOrEnv(s.namespace, "RMQ_NAMESP
 // Qualified is a topic with its namespace in front, as the journal has it.
 func (s *Servers) Qualified(topic string) string { return protocol.Qualify(s.Namespace(), topic) }
 
-// Bare is a topic without it.
+// Bare is a topic without its namespace.
 func (s *Servers) Bare(topic string) string { return strings.TrimPrefix(topic, s.Qualified("")) }
 
 // StandAlone makes everything use a Redis of its own and no journal, whatever the environment says. If a flag names

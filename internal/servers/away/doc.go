@@ -3,8 +3,8 @@
 //
 // A request without an answer is no proof. It only makes the package ask the server itself,
 // again and again, until there is an answer. If there is none for a second, it logs "Redis is
-// away", and when there is one, "Redis answers again". So neither one lost reply is logged,
-// nor a server of a Cluster whose place another one takes within that second. If that takes
+// away", and when there is one, "Redis answers again". So a single lost reply is not logged,
+// nor is a server of a Cluster that another one replaces within that second. If that takes
 // longer, the answer of the new server counts as the return, and the line names both. A
 // server that never comes back and is not replaced stays away, without another line.
 //

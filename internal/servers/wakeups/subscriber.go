@@ -130,7 +130,7 @@ func (s *Subscriber) channels() map[string]int {
 type master struct {
 	redis.UniversalClient
 	location
-	near map[string]int // of the topics that have slots there, the channels that are near, with their topics
+	near map[string]int // the near channels of the topics that have slots there, with their topics
 }
 
 // masters are all of them, by address. Where there is no Cluster it is the one server.

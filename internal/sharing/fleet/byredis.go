@@ -151,7 +151,7 @@ func (f *byRedis) leave(ctx context.Context) {
 			f.announceMembers(left)
 		})
 	}
-	_ = wait.Group(ctx, &leaving) // a Redis client need not heed ctx
+	_ = wait.Group(ctx, &leaving) // a Redis client may ignore ctx
 }
 
 // announceMembers says that the lists of some topics, which are on one server, have changed.

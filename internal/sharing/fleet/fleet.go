@@ -78,7 +78,7 @@ func (f *Fleet) Leave(ctx context.Context) { f.out(ctx, f.sharing.leave) }
 // put the worker back.
 func (f *Fleet) out(ctx context.Context, how func(ctx context.Context)) {
 	f.parts.Life.EndBackground()
-	_ = f.parts.Life.Attended(ctx) // a Redis client need not heed ctx
+	_ = f.parts.Life.Attended(ctx) // a Redis client may ignore ctx
 	how(ctx)
 }
 

@@ -47,7 +47,7 @@ func TestSpansThatOverflow(t *testing.T) {
 			t.Errorf("%s: %v, %v", text, got, err)
 		}
 	}
-	// Whatever is written, it comes out as what it says, or is refused.
+	// Every text is read as what it says, or is refused.
 	r := sharetest.Rand(t)
 	for range 20_000 {
 		var text strings.Builder
