@@ -110,7 +110,7 @@ func TestWakeUpsAfterSlotsHaveMoved(t *testing.T) {
 				return known.slots[0].writer.Load() != last
 			})
 		}
-		if topic.Slots == 1 { // there, and from there back, to a master where nothing of it is new
+		if topic.Slots == 1 { // first there, and then back to a master that knows all of it
 			move()
 			known.widely.Store(0)
 		}

@@ -124,7 +124,7 @@ func (s *setting) restore(ctx context.Context, d *Declared) (bool, error) {
 		if d.gone = slices.ContainsFunc(s.there, func(x held) bool { return s.after(x, d) }); d.gone {
 			return false, nil
 		}
-		// After the read, since whoever ends a plan notes that first.
+		// After the read, since a plan is noted as ended before it ends.
 		if d.gone, err = (endings{s.Plans}).has(ctx, s.name); d.gone || err != nil {
 			return false, err
 		}

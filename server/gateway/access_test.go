@@ -80,7 +80,7 @@ func TestRequestsPerSecond(t *testing.T) {
 	t.Parallel()
 	a := newAccess(Config{RequestsPerSecond: 10})
 	now := time.Now()
-	for range 20 { // what may be saved up
+	for range 20 { // the most that may be saved up
 		if w := a.wait("shop", now); w != 0 {
 			t.Fatal(w)
 		}

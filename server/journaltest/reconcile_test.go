@@ -106,7 +106,7 @@ func (y *yard) reconcile(o recovery.Reconcile) recovery.Reconciled {
 	return found
 }
 
-// soon is for those who trust Redis soon.
+// soon is how long some tests wait before they trust Redis.
 const soon = time.Millisecond
 
 // trust makes reconcile trust a Redis that it knew nothing about.

@@ -76,7 +76,7 @@ func (p *Progress) print(after time.Duration) {
 	p.displayed = n
 }
 
-// perSecond is a rate. What is slow would be 0 without its fraction.
+// perSecond is a rate. A slow rate would be 0 without its fraction.
 func perSecond(rate float64) string {
 	if rate > 0 && rate < 10 {
 		return strconv.FormatFloat(rate, 'g', 2, 64) + "/s"

@@ -107,7 +107,7 @@ type verifyJSON struct {
 
 type violationJSON struct {
 	Topic string `json:"topic"`
-	Slot  *int   `json:"slot,omitempty"` // none: the topic as a whole
+	Slot  *int   `json:"slot,omitempty"` // empty: it is about the topic as a whole
 	Rule  string `json:"rule"`
 	Key   string `json:"key"`
 	wire.Shown

@@ -16,11 +16,11 @@ import (
 // topicsAtOnce are asked about together, so that no server is kept busy for long.
 const topicsAtOnce = 50
 
-// Check reports what the user of rdb must still be granted for the topics: everything
-// at once, or with very many topics everything for the first of them that lack
-// something. A worker, or who restores, uses all servers of a Cluster and asks each of them,
-// since each has its own users. A producer asks the one that holds the
-// definition of its topic, because it must not wait for others.
+// Check reports what the user of rdb must still be granted for the topics: everything at
+// once. With very many topics it reports everything for the first ones that lack something.
+// A worker, or who restores, uses all servers of a Cluster and asks each of them, since each
+// has its own users. A producer asks the one that holds the definition of its topic, because
+// it must not wait for others.
 func Check(ctx context.Context, rdb redis.UniversalClient, n Need, topics ...Topic) error {
 	many := cluster.IsCluster(rdb)
 	for some := range slices.Chunk(topics, topicsAtOnce) {

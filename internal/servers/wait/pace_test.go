@@ -9,7 +9,7 @@ import (
 func TestPace(t *testing.T) {
 	t.Parallel()
 	p, began := Pace{Rate: 5000}, time.Now()
-	for range 3 { // the third waits until the first two are paid for, but for the time of a step
+	for range 3 { // the third waits as long as the first two need at that rate, less the time of a step
 		if err := p.Wait(context.Background(), 500); err != nil {
 			t.Fatal(err)
 		}

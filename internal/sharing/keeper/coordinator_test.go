@@ -24,7 +24,7 @@ import (
 type place struct {
 	srv *servertest.ZooKeeperServer
 	tree
-	conn *zk.Conn // who is at work in it: nobody's session
+	conn *zk.Conn // the client that works in the tree; no member's session
 }
 
 func newPlace(t *testing.T) *place {

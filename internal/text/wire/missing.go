@@ -7,8 +7,8 @@ import (
 	"github.com/slotmq/go-rmq/internal/text/words"
 )
 
-// Missing is a part of a topic that could not be looked at: the answer is without it. The gateway, whose answers are one
-// object, puts together in one Missing what rmq prints as a Missed for each slot.
+// Missing is a part of a topic that could not be looked at: the answer is without it. rmq prints a Missed for each
+// slot. An answer of the gateway is one object, so it puts them together in one Missing.
 type Missing struct {
 	Topic  string `json:"topic"`
 	Slots  string `json:"slots,omitempty"` // as in 0-3, 7; none: what is stored of the topic as a whole

@@ -11,7 +11,7 @@ func TestPromises(t *testing.T) {
 	t.Parallel()
 	protocol := promises.Of(t, "docs/PROTOCOL.md")
 	protocol.Says("after what they need is back: 30 s, and then", 30*time.Second, longestProbePause())
-	protocol.Says("Where more than 72 new messages that always fail", 72, failuresUntilItProbes())
+	protocol.Says("If more than 72 new messages that always fail", 72, failuresUntilItProbes())
 	reference := promises.Of(t, "docs/REFERENCE.md")
 	reference.Says("Work resumes 30 s after the database is back", 30*time.Second, longestProbePause())
 	reference.Says("When 72 different messages fail in a row,", 72, failuresUntilItProbes())

@@ -153,7 +153,7 @@ func TestRestoreInterrupted(t *testing.T) {
 	}()
 	var out, errs strings.Builder
 	code := program.Run(interruptible, []string{"--redis", "redis://" + s.server.Addr(), "--journal", s.journal, "journal", "restore", "--yes", "--rate", "20/s"}, strings.NewReader(""), &out, &errs)
-	lines := strings.Split(strings.TrimSuffix(errs.String(), "\n"), "\n") // on a busy machine, how far it is comes before
+	lines := strings.Split(strings.TrimSuffix(errs.String(), "\n"), "\n") // on a busy machine, a line of progress comes first
 	if line := lines[len(lines)-1]; code != 130 || !strings.HasPrefix(line, "rmqd: interrupted; restored ") || !strings.Contains(line, "; call it again for the rest") {
 		t.Errorf("%d %q", code, line)
 	}

@@ -74,7 +74,8 @@ func TestConsole(t *testing.T) {
 	}
 }
 
-// Another host's name, which may lead here for a moment, is refused where no one has to sign in.
+// If no one has to sign in, a request with the name of another host is refused: that name may
+// lead here for a moment.
 func TestOnlyThisMachine(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, "SQLite")
