@@ -262,29 +262,19 @@ func (s *Subscriber) receive(sub *pubsub, begun func(topic int)) (stood bool, er
 
 // pass passes on what a payload says.
 func (s *Subscriber) pass(topic int, payload string) {
-	switch payload {
-	case membersChanged:
+	if payload == membersChanged {
 		s.Handler.MembersChanged(topic)
-		return
-	case protocol.PolicyChanged:
+	} else if payload == protocol.PolicyChanged {
 		s.Handler.PolicyChanged(topic)
-		return
-	}
-	if slot, holder, ok := protocol.ParseQuestion(payload); ok {
+	} else if slot, holder, ok := protocol.ParseQuestion(payload); ok {
 		s.Handler.Asked(topic, slot, holder)
-		return
-	}
-	if slot, ok := protocol.ParseCancel(payload); ok {
+	} else if slot, ok := protocol.ParseCancel(payload); ok {
 		s.Handler.Cancelled(topic, slot)
-		return
-	}
-	if slot, ok := protocol.ParsePlan(payload); ok {
+	} else if slot, ok := protocol.ParsePlan(payload); ok {
 		s.Handler.PlansChanged(topic, slot)
-		return
-	}
-	if w, ok := flow.ParseWord(payload); ok {
+	} else if w, ok := flow.ParseWord(payload); ok {
 		s.Handler.Led(topic, w)
-		return
+	} else {
+		protocol.ParseWake(payload, func(slot int, in time.Duration) { s.Handler.Woken(topic, slot, in) })
 	}
-	protocol.ParseWake(payload, func(slot int, in time.Duration) { s.Handler.Woken(topic, slot, in) })
 }

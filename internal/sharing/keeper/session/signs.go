@@ -1,6 +1,7 @@
 package session
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
@@ -40,8 +41,8 @@ func (s *signs) AnswerTimeout() time.Duration { return s.Timeout() / 3 }
 // before a whole session timeout has passed since then.
 //
 // An answer of one server proves nothing. A leader that has lost the others goes on
-// answering, even to a sync, until it notices; before that they elect another one,
-// which may end the session. A write is decided by a majority, so not by such a leader.
+// answering, even to a sync, until it notices. By then the others may have elected
+// another one, which may end the session. A write is decided by a majority, so not by such a leader.
 // But a follower reports only twice in a tick to the leader which sessions have asked
 // something; when both are cut off from each other before that, the leader counts from
 // the request before. So an answered write confirms the one before it, which is a beat
@@ -64,18 +65,11 @@ func (s *signs) confirm(begun time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if begun.After(s.dialed) { // else another connection may have brought the answer
-		s.alive = later(s.alive, s.dialed)
+		s.alive = slices.MaxFunc([]time.Time{s.alive, s.dialed}, time.Time.Compare)
 	}
 	if begun.Sub(s.heard) >= s.granted/Beats {
-		s.alive, s.heard = later(s.alive, s.heard), begun
+		s.alive, s.heard = slices.MaxFunc([]time.Time{s.alive, s.heard}, time.Time.Compare), begun
 	}
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // Deadline is when others may prove us dead, less a margin.
