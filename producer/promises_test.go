@@ -17,9 +17,9 @@ func TestPromises(t *testing.T) {
 	protocol.Says("for its time at first and every 10 s,", 10*time.Second, better(nil, readingOf(0)).pause)
 	protocol.Says("each look takes up to three readings", 3, readings)
 	protocol.Says("until one took 1 ms or less", time.Millisecond, longestQuick())
-	protocol.Says("while it is the more exact one, with 1 ms added to its error", time.Millisecond, errorAfter(10*time.Second))
-	protocol.Says("to its error for each 10 s of its age", 10*time.Second, clockEvery)
-	protocol.Says("(clocks that run apart by 100 ppm)", 1e-4, errorAfter(10*time.Second).Seconds()/10)
+	protocol.Says("add 1 ms to its error", time.Millisecond, errorAfter(10*time.Second))
+	protocol.Says("Each 10 s of its age add", 10*time.Second, clockEvery)
+	protocol.Says("(clocks may drift by 100 ppm)", 1e-4, errorAfter(10*time.Second).Seconds()/10)
 	protocol.Says("A poor reading is followed by another look after 1, 2, 4 and 8 s.", 8*time.Second, pauses[3])
 	for i, want := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 10 * time.Second, 10 * time.Second} {
 		if pauses[i] != want {
