@@ -1,90 +1,41 @@
 package poll
 
-import (
-	"time"
+// A topic is closed when nobody has come for a while, or with its poller.
 
-	"go.uber.org/zap"
-)
+// closeIfIdle closes the topic if nobody waits, and nothing is under way.
+func (t *topic) closeIfIdle() {
+	if t.queue.endIfIdle() {
+		t.wind(nil)
+	}
+}
 
-// A desk is closed when nobody has come for a while, or with its poller.
-
-// idleDesk is how long a desk stays open when nobody takes.
-const idleDesk = time.Minute
-
-// closeIfIdle closes the desk if nobody waits, and nothing is under way. While a limit counts batches that are
-// out, it stays: the next desk would not know of them.
-func (d *desk) closeIfIdle() {
-	d.mu.Lock()
-	d.dropOver(time.Now())
-	counts := d.limit.Concurrency > 0 && len(d.out) > 0
-	if busy, _ := d.schedule.Busy(); len(d.seats) > 0 || d.serving > 0 || busy > 0 || counts {
-		d.idle.Reset(d.idleAfter)
-		d.mu.Unlock()
+// close closes the topic, whatever goes on there. Turns that are under way are waited for: what they take is given back.
+func (t *topic) close(why error) {
+	<-t.opened
+	if t.failed != nil || !t.queue.end(why) {
+		<-t.closed
 		return
 	}
-	begun := d.endLocked(nil)
-	d.mu.Unlock()
-	if begun {
-		d.wind(nil)
-	}
+	t.wind(why)
 }
 
-// close closes the desk, whatever goes on there. Turns that are under way are waited for: what they take is given back.
-func (d *desk) close(why error) {
-	<-d.opened
-	d.mu.Lock()
-	begun := d.failed == nil && d.endLocked(why)
-	d.mu.Unlock()
-	if !begun {
-		<-d.closed
-		return
-	}
-	d.wind(why)
+// wind ends the work of the topic.
+func (t *topic) wind(why error) {
+	t.life.EndBackground()
+	t.schedule.Stop()
+	t.schedule.WaitIdle()
+	t.schedule.Close()
+	t.life.EndListening()
+	t.life.Wait()
+	t.upkeep.end()
+	t.life.End(why)
+	t.process.topics.forget(t)
+	t.log.Debug("topic closed")
 }
 
-// endLocked begins to close the desk. It is false if that has begun already.
-func (d *desk) endLocked(why error) bool {
-	if d.ending {
-		return false
-	}
-	d.ending, d.trouble = true, why
-	d.idle.Stop()
-	if d.recount != nil {
-		d.recount.Stop()
-	}
-	for _, s := range d.asking {
-		s.tell()
-	}
-	d.asking = nil
-	if d.given {
-		d.schedule.Close()
-	}
-	return true
-}
-
-// wind ends the work of the desk.
-func (d *desk) wind(why error) {
-	d.life.EndBackground()
-	d.schedule.Stop()
-	d.schedule.WaitIdle()
-	d.schedule.Close()
-	d.life.EndListening()
-	d.life.Wait()
-	d.policies.End()
-	d.delist(d.life.Requests)
-	d.life.End(why)
-	d.forget(d)
-	d.log.Debug("desk closed", zap.String("topic", d.name))
-}
-
-// abandon has the desk be closed without waiting: its turns may have no answer. What they have taken comes again when
+// abandon has the topic be closed without waiting: its turns may have no answer. What they have taken comes again when
 // its time to run is over.
-func (d *desk) abandon(why error) {
-	d.life.End(why)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.given = true
-	if d.ending {
-		d.schedule.Close()
-	}
+func (t *topic) abandon(why error) {
+	t.life.End(why)
+	t.queue.abandon()
 }

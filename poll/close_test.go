@@ -15,9 +15,9 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// A desk closes when nobody takes for a while, and is not listed then; the next take opens it. Whoever waits keeps it
+// A topic closes when nobody takes for a while, and is not listed then; the next take opens it. Whoever waits keeps it
 // open, however short that while is.
-func TestDeskClosesWhenNobodyTakes(t *testing.T) {
+func TestTopicClosesWhenNobodyTakes(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, message.Topic{Kind: message.KindPriority, Slots: 4, Notes: true})
 	p := s.poller(Config{})
@@ -28,8 +28,8 @@ func TestDeskClosesWhenNobodyTakes(t *testing.T) {
 		s.sends(content)
 		h := s.take(p, Take{})
 		s.has(h, content, 1)
-		s.finish(p, h, true) // with a desk, or without one
-		await.True(t, "the desk closes", func() bool { return p.openDesk("orders") == nil && listed() == 0 })
+		s.finish(p, h, true) // while it is open, or is not
+		await.True(t, "the topic closes", func() bool { return p.topics.opened("orders") == nil && listed() == 0 })
 		waiting := s.waits(p, Take{Wait: await.Patience})
 		if n := listed(); n != 1 {
 			t.Errorf("%d are listed", n)
@@ -43,7 +43,7 @@ func TestDeskClosesWhenNobodyTakes(t *testing.T) {
 }
 
 // Desks close and open all the time while many take: nobody waits at one that has closed, and nothing is lost.
-func TestTakersComeWhileDesksClose(t *testing.T) {
+func TestTakersComeWhileTopicsClose(t *testing.T) {
 	t.Parallel()
 	const messages = 300
 	s := newShop(t, message.Topic{Kind: message.KindPriority, Slots: 4})
@@ -57,7 +57,7 @@ func TestTakersComeWhileDesksClose(t *testing.T) {
 	for range 2 {
 		working.Go(func() {
 			for over.Err() == nil {
-				h, err := p.Take(over, []string{"orders"}, Take{Wait: await.Patience}) // it would be long at a desk that has closed
+				h, err := p.Take(over, []string{"orders"}, Take{Wait: await.Patience}) // it would be long in a queue that has ended
 				if err != nil && over.Err() == nil {
 					t.Error(err)
 				}
@@ -80,8 +80,8 @@ func TestTakersComeWhileDesksClose(t *testing.T) {
 	}
 }
 
-// While a limit counts batches that are out, the desk stays: another one would not know of them.
-func TestDeskStaysWhileALimitCounts(t *testing.T) {
+// While a limit counts batches that are out, the topic stays open: another one would not know of them.
+func TestTopicStaysOpenWhileALimitCounts(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, message.Topic{Kind: message.KindPriority, Slots: 4})
 	s.sends(numbered("m", 20)...)
@@ -89,19 +89,19 @@ func TestDeskStaysWhileALimitCounts(t *testing.T) {
 	p := s.poller(Config{})
 	p.idleAfter = time.Millisecond
 	h := s.take(p, Take{TTR: time.Hour})
-	d := p.openDesk("orders")
+	topic := p.topics.opened("orders")
 	for range 10 {
 		after(t, s, 2*time.Millisecond)
 		s.nothing(p)
 	}
-	if p.openDesk("orders") != d {
-		t.Error("it is another desk")
+	if p.topics.opened("orders") != topic {
+		t.Error("it was opened again")
 	}
 	s.finish(p, h, true)
-	await.True(t, "the desk closes", func() bool { return p.openDesk("orders") != d })
+	await.True(t, "the topic closes", func() bool { return p.topics.opened("orders") != topic })
 }
 
-// Close is bounded while Redis is away, whatever is under way: a desk that opens, takers who wait, a batch to be given
+// Close is bounded while Redis is away, whatever is under way: a topic that opens, takers who wait, a batch to be given
 // back, a finish. It says what may stay.
 func TestCloseWhileRedisIsAway(t *testing.T) {
 	t.Parallel()
@@ -136,14 +136,12 @@ func TestCloseWhileRedisIsAway(t *testing.T) {
 			}
 			await.True(t, "they are under way", func() bool {
 				if !opened {
-					p.mu.Lock()
-					defer p.mu.Unlock()
-					return p.desks["orders"] != nil
+					p.topics.mu.Lock()
+					defer p.topics.mu.Unlock()
+					return p.topics.all["orders"] != nil
 				}
-				d := p.openDesk("orders")
-				d.mu.Lock()
-				defer d.mu.Unlock()
-				return len(d.seats) == 3
+				topic := p.topics.opened("orders")
+				return topic.queue.length() == 3
 			})
 			short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 			defer cancel()

@@ -36,7 +36,7 @@ func (s *shop) asked() (commands, turns int) {
 	return commands, turns
 }
 
-// quiet returns when Redis is asked nothing any more: what a desk does when it opens goes on for a moment.
+// quiet returns when Redis is asked nothing any more: what a topic does when it opens goes on for a moment.
 func (s *shop) quiet() (commands, turns int) {
 	s.Helper()
 	same := 0
@@ -55,10 +55,8 @@ func (s *shop) quiet() (commands, turns int) {
 func (s *shop) seated(p *Poller, n int) {
 	s.Helper()
 	await.True(s, fmt.Sprint(n, " wait"), func() bool {
-		d := p.openDesk(s.topic.Name)
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		return len(d.seats) == n
+		topic := p.topics.opened(s.topic.Name)
+		return topic.queue.length() == n
 	})
 }
 
@@ -81,7 +79,7 @@ func TestWaitingCostsNothing(t *testing.T) {
 		waiting.Go(func() { _, _ = p.Take(going, []string{"orders"}, Take{Wait: time.Hour}) })
 	}
 	s.seated(p, 100)
-	if n, turns := s.asked(); n != before && time.Since(begun) < 5*time.Second { // later a desk refreshes, and asks for a sign of life
+	if n, turns := s.asked(); n != before && time.Since(begun) < 5*time.Second { // later a topic refreshes, and asks for a sign of life
 		t.Errorf("%d commands for takers who find nothing, %d of them turns", n-before, turns-turnsBefore)
 	}
 	s.sends("y")
@@ -108,8 +106,8 @@ func TestNoTurnIsPreparedForTheServed(t *testing.T) {
 	var p *Poller
 	allowed := make(chan int, 100)
 	p = s.poller(Config{Observers: []message.Observer{message.ObserverFunc(func(e *message.Event) {
-		if d := p.openDesk("orders"); d != nil && e.Items[0].What == message.Taken {
-			allowed <- d.scheduled.Allowed()
+		if topic := p.topics.opened("orders"); topic != nil && e.Items[0].What == message.Taken {
+			allowed <- topic.scheduled.Allowed()
 		}
 	})}})
 	for range 20 {
@@ -119,7 +117,7 @@ func TestNoTurnIsPreparedForTheServed(t *testing.T) {
 			if n != 0 {
 				t.Fatalf("%d turns may be taken, though nobody waits", n)
 			}
-		default: // the desk was not open yet
+		default: // the topic was not open yet
 		}
 	}
 }

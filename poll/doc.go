@@ -7,14 +7,28 @@
 //	… held.Messages[0].Content …
 //	counted, err := p.Finish(ctx, held.Receipt)
 //
-// A batch is the caller's for its time to run (TTR), which Extend begins anew. When that is over, another one is given
-// the messages, and they have spent an attempt. The receipt is all that Finish and Extend need: any process may
-// call them, also one that was started since.
+// A batch is the caller's for its time to run (TTR), which Extend begins anew. The receipt is all that Finish and Extend need:
+// any process may call them, also one that was started since.
+//
+// # When the time to run is over
+//
+// Nothing in your process ends a take: the next turn of anybody at its slot, of a taker or a listener, takes the messages over, and
+// they have spent an attempt. Until that turn Finish counts, however late it is.
+//
+// # What holds
 //
 // A take is a turn of a worker that works for one batch. So all promises hold: the messages of a slot are handled one batch at a
 // time, whoever takes them; each has 17 deliveries; and none comes early. Listeners and takers may work at one topic,
 // but a topic that its listeners share by ZooKeeper cannot be taken from: to them, who takes looks dead.
 //
-// Nothing is asked of Redis while everybody waits, but for a look now and then. It does not retry a handler, and calls none:
+// Nothing is asked of Redis while everybody waits, but for a look now and then.
+//
+// # Where to read
+//
+// A take (take.go) waits in the queue of each topic that it names (queue.go). A turn is taken for one who waits (turns.go), and the
+// batch that it brings is delivered (delivery.go). A finish is one more turn (finish.go). The rest is a topic: how it is opened, what
+// goes on beside the turns (upkeep.go), which limits hold (outstanding.go, rate.go), and its end (close.go).
+//
+// The package does not retry a handler, and calls none:
 // see package consumer.
 package poll

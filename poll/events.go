@@ -1,6 +1,7 @@
 package poll
 
 import (
+	"sync"
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/protocol"
@@ -8,7 +9,7 @@ import (
 )
 
 // report tells the observers and the journal what has happened to a batch.
-func (p *Poller) report(r *receipt, took time.Duration, items []message.Item) {
+func (p *process) report(r *receipt, took time.Duration, items []message.Item) {
 	if p.observers == nil {
 		return
 	}
@@ -17,46 +18,38 @@ func (p *Poller) report(r *receipt, took time.Duration, items []message.Item) {
 	e.Topic.Name = p.qualify(r.topic.Name)
 	e.Items = append(e.Items, items...)
 	all := []*message.Event{e}
-	done := make(chan struct{})
-	go func() { // an observer may end the goroutine
-		defer close(done)
-		p.observers.Report(all)
-	}()
-	<-done
+	var reporting sync.WaitGroup
+	reporting.Go(func() { p.observers.Report(all) }) // an observer may end the goroutine
+	reporting.Wait()
 	p.observers.Release(all...)
 }
 
 // reportTaken reports a batch that was taken.
-func (p *Poller) reportTaken(h *Held, r *receipt, took time.Duration) {
+func (p *process) reportTaken(h *Held) {
 	if p.observers == nil {
 		return
 	}
+	r := h.receipt
 	items := make([]message.Item, len(h.Messages))
-	for i, m := range h.Messages {
-		items[i] = message.Item{What: message.Taken, Content: m.Content, Score: scoreOf(m), Attempt: r.attempt}
+	for i := range h.Messages {
+		m := &h.Messages[i]
+		items[i] = message.Item{What: message.Taken, Content: m.Content, Score: m.score(), Attempt: r.attempt}
 	}
-	p.report(r, took, items)
+	p.report(r, time.Since(h.Until.Add(-r.ttr)), items)
 }
 
-func scoreOf(m Message) int64 {
-	if m.Due.IsZero() {
-		return m.Priority
-	}
-	return m.Due.UnixMilli()
-}
-
-// reportEnd reports what became of a batch; or, if why is not empty, that this is not known or did not count.
-func (p *Poller) reportEnd(r *receipt, turn *protocol.Turn, contents []string, all []*Verdict, why string, took time.Duration) {
-	if p.observers == nil {
+// report reports what became of a batch; or, if why is not empty, that this is not known or did not count.
+func (e *ending) report(why string, took time.Duration) {
+	if e.observers == nil {
 		return
 	}
-	items := make([]message.Item, len(contents))
+	items := make([]message.Item, len(e.contents))
 	next := 0 // of the verdicts of the turn, which has those that are not nil
-	for i, content := range contents {
-		x := &items[i]
+	for i, content := range e.contents {
+		r, x := e.receipt, &items[i]
 		*x = message.Item{What: message.Done, Content: content, Score: r.items[i].score, Attempt: r.attempt}
-		if v := all[i]; v != nil {
-			said := turn.Verdicts[next]
+		if v := e.fates[i]; v != nil {
+			said := e.turn.Verdicts[next]
 			next++
 			x.What, x.In, x.Reason = ends[v.fate], said.Delay, said.Reason
 			if v.fate == protocol.Failed && r.attempt > message.MaxRetries {
@@ -69,5 +62,5 @@ func (p *Poller) reportEnd(r *receipt, turn *protocol.Turn, contents []string, a
 			x.What, x.In, x.Reason = message.Overtaken, 0, why
 		}
 	}
-	p.report(r, took, items)
+	e.process.report(e.receipt, took, items)
 }

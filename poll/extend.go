@@ -42,8 +42,8 @@ func (p *Poller) Extend(ctx context.Context, receipt string) (x Extended, err er
 	}
 	defer p.calls.Done()
 	x.Until = time.Now().Add(r.ttr)
-	k := protocol.KeysOf(p.qualify(r.topic.Name), r.slot)
-	is, _, err := insist(ctx, p, k.Store, func(ctx context.Context) (is kept, err error) {
+	k := p.keysOf(r)
+	is, _, err := untilAnswered(ctx, p.process, k.Store, func(ctx context.Context) (is kept, err error) {
 		is.held, is.asked, err = p.scripts.Keep(ctx, k, r.id(), r.fence, true)
 		return is, err
 	})
@@ -51,13 +51,13 @@ func (p *Poller) Extend(ctx context.Context, receipt string) (x Extended, err er
 	if err != nil || !x.Held {
 		return Extended{}, err
 	}
-	if d := p.openDesk(r.topic.Name); d != nil {
-		d.extended(r.slot, x.Until)
+	if t := p.topics.opened(r.topic.Name); t != nil {
+		t.out.extend(r.slot, x.Until)
 	}
 	if is.asked == nil {
 		return x, nil
 	}
-	contents, err := p.contents(ctx, r)
+	contents, err := p.readContents(ctx, r)
 	for _, content := range contents {
 		if is.asked.Has(content) {
 			x.Cancelled = append(x.Cancelled, content)

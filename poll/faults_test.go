@@ -36,7 +36,7 @@ func TestLostAnswerOfATake(t *testing.T) {
 	s, proxy := behindProxy(t, message.Topic{Kind: message.KindPriority, Slots: 1})
 	p := s.poller(Config{})
 	s.sends("first")
-	s.finish(p, s.take(p, Take{}), true) // which opens the desk
+	s.finish(p, s.take(p, Take{}), true) // which opens the topic
 	s.nothing(p)
 	for i := range 5 {
 		s.sends(fmt.Sprint("m", i))
@@ -209,8 +209,8 @@ func TestLateCopyOfATurnTakesNothing(t *testing.T) {
 		stuck = bytes.Clone(b)
 		return false
 	})
-	d := p.openDesk("orders")
-	d.scheduled.Wake(0, 0)
+	topic := p.topics.opened("orders")
+	topic.scheduled.Wake(0, 0)
 	s.nothing(p)
 	proxy.OnRequest(nil)
 	s.sends("y")
@@ -290,13 +290,11 @@ func TestSlotThatIsLeftWakes(t *testing.T) {
 			}
 			ours <- h
 		}()
-		d := p.openDesk("orders")
+		topic := p.topics.opened("orders")
 		await.True(t, "it waits", func() bool {
-			d.mu.Lock()
-			defer d.mu.Unlock()
-			return len(d.seats) > 0
+			return topic.queue.length() > 0
 		})
-		d.scheduled.Wake(0, 0)
+		topic.scheduled.Wake(0, 0)
 		if !byItself {
 			h := <-theirs
 			s.sends("next")
@@ -321,6 +319,7 @@ func TestBatchOnItsWayIsSomething(t *testing.T) {
 	s.sends("opens it")
 	s.finish(p, s.take(p, Take{}), true)
 	s.nothing(p)
+	s.quiet() // else a turn that is still under way takes x for one who has gone
 	reading, on := make(chan struct{}), make(chan struct{})
 	goOn := sync.OnceFunc(func() { close(on) })
 	defer goOn()
@@ -346,15 +345,13 @@ func TestBatchOnItsWayIsSomething(t *testing.T) {
 		}()
 		return got
 	}
-	d := p.openDesk("orders")
-	d.scheduled.Wake(0, 0)
+	topic := p.topics.opened("orders")
+	topic.scheduled.Wake(0, 0)
 	first := takes()
 	await.Signal(t, "its notes are read", reading)
 	second := takes()
 	await.True(t, "the second one is there", func() bool {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		return len(d.seats) > 0
+		return topic.queue.length() > 0
 	})
 	goOn()
 	if h := <-first; h == nil {

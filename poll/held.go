@@ -1,8 +1,11 @@
 package poll
 
 import (
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -44,4 +47,36 @@ type Message struct {
 	FirstSent, LastSent time.Time
 	Expires             time.Time
 	Headers             map[string]string
+}
+
+// newHeld is what the taker gets of an answer.
+func newHeld(r *receipt, a *protocol.Answer, until time.Time) *Held {
+	h := &Held{Topic: r.topic, Slot: r.slot, Fence: r.fence, Attempt: r.attempt, Until: until, receipt: r}
+	why, failed := a.Failure()
+	h.LastError = why.Reason
+	for i, content := range a.Contents {
+		m := Message{Content: content, Priority: a.Priority(i), Due: a.Due(i)}
+		if failed && !r.topic.Kind.Timed() {
+			m.Priority = why.Priority
+		}
+		h.Messages = append(h.Messages, m)
+	}
+	return h
+}
+
+// seal writes the receipt, in which some messages came too late.
+func (h *Held) seal(late map[string]bool) {
+	r := h.receipt
+	for _, m := range slices.SortedFunc(slices.Values(h.Messages), func(a, b Message) int { return strings.Compare(a.Content, b.Content) }) {
+		r.items, h.all = append(r.items, item{score: m.score(), expired: late[m.Content]}), append(h.all, m.Content)
+	}
+	h.Receipt = r.String()
+}
+
+// score is the priority or the due time of a message.
+func (m *Message) score() int64 {
+	if m.Due.IsZero() {
+		return m.Priority
+	}
+	return m.Due.UnixMilli()
 }

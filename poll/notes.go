@@ -14,8 +14,8 @@ import (
 
 // readNotes fills in what is known of the sends of messages, and returns which of them come too late. It is false
 // if Redis does not say.
-func (d *desk) readNotes(h *Held) (late map[string]bool, ok bool) {
-	if !d.topic.Notes {
+func (d delivery) readNotes(h *Held) (late map[string]bool, ok bool) {
+	if !d.definition.Notes {
 		return nil, true
 	}
 	key, ctx := protocol.NoteKey(d.qualified, h.Slot), d.life.Requests
@@ -23,7 +23,7 @@ func (d *desk) readNotes(h *Held) (late map[string]bool, ok bool) {
 	for i, m := range h.Messages {
 		contents[i] = m.Content
 	}
-	node, _, err := cluster.MasterFor(ctx, d.cfg.Redis, key) // a replica may not have them yet
+	node, _, err := cluster.MasterFor(ctx, d.process.cfg.Redis, key) // a replica may not have them yet
 	if err == nil {
 		pipe := node.Pipeline()
 		notes, clock := pipe.HMGet(ctx, key, contents...), pipe.Time(ctx)
@@ -31,12 +31,12 @@ func (d *desk) readNotes(h *Held) (late map[string]bool, ok bool) {
 			return d.told(h, notes.Val(), clock.Val()), true
 		}
 	}
-	d.log.Warn("Redis does not tell the notes of a batch, which is given back", zap.String("topic", d.name), zap.Int("slot", h.Slot), zap.Error(err))
+	d.log.Warn("Redis does not tell the notes of a batch, which is given back", zap.Int("slot", h.Slot), zap.Error(err))
 	return nil, false
 }
 
 // told fills in notes, and returns which messages come too late at a time.
-func (d *desk) told(h *Held, notes []any, now time.Time) (late map[string]bool) {
+func (d delivery) told(h *Held, notes []any, now time.Time) (late map[string]bool) {
 	for i, x := range notes {
 		text, _ := x.(string)
 		n, read := protocol.ParseNote(text)
@@ -59,21 +59,22 @@ func (d *desk) told(h *Held, notes []any, now time.Time) (late map[string]bool) 
 }
 
 // forgetNotes has Redis forget the notes of messages that are over, if they have any.
-func (p *Poller) forgetNotes(r *receipt, contents []string, all []*Verdict) {
+func (e *ending) forgetNotes() {
+	p, r := e.process, e.receipt
 	if !r.topic.Notes {
 		return
 	}
 	var over []string
-	for i, v := range all {
+	for i, v := range e.fates {
 		if v == nil || v.fate == protocol.Dead {
-			over = append(over, contents[i])
+			over = append(over, e.contents[i])
 		}
 	}
 	if over == nil {
 		return
 	}
 	p.life.Go(func() {
-		cmd := p.scripts.ForgetCmd(p.life.Requests, protocol.KeysOf(p.qualify(r.topic.Name), r.slot), over)
+		cmd := p.scripts.ForgetCmd(p.life.Requests, p.keysOf(r), over)
 		p.scripts.Exec(p.life.Requests, cmd)
 		if _, _, err := protocol.ForgetAnswer(cmd); err != nil { // a sweep finds them
 			p.log.Debug("notes were not removed", zap.String("topic", r.topic.Name), zap.Int("slot", r.slot), zap.Error(err))

@@ -135,8 +135,8 @@ func (s *shop) ends(h *Held) {
 		turn.Fence = a.Fence
 	}
 	for _, p := range s.pollers {
-		if d := p.openDesk(s.topic.Name); d != nil {
-			d.scheduled.Wake(h.Slot, 0)
+		if topic := p.topics.opened(s.topic.Name); topic != nil {
+			topic.scheduled.Wake(h.Slot, 0)
 		}
 	}
 }

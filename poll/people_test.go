@@ -25,16 +25,14 @@ func (s *shop) look() *inspector.Inspector {
 func (s *shop) waits(p *Poller, o Take) <-chan *Held {
 	s.Helper()
 	got := make(chan *Held, 1)
-	seated := func() int {
-		d := p.openDesk(s.topic.Name)
-		if d == nil {
+	waiting := func() int {
+		topic := p.topics.opened(s.topic.Name)
+		if topic == nil {
 			return 0
 		}
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		return len(d.seats)
+		return topic.queue.length()
 	}
-	before := seated()
+	before := waiting()
 	go func() {
 		h, err := p.Take(ctx, []string{s.topic.Name}, o)
 		if err != nil {
@@ -42,7 +40,7 @@ func (s *shop) waits(p *Poller, o Take) <-chan *Held {
 		}
 		got <- h
 	}()
-	await.True(s, "somebody waits", func() bool { return seated() > before || len(got) > 0 })
+	await.True(s, "somebody waits", func() bool { return waiting() > before || len(got) > 0 })
 	return got
 }
 

@@ -16,7 +16,7 @@ func TestPromises(t *testing.T) {
 	protocol.Says("one that another holds after 50 ms,", 50*time.Millisecond, busyPause(0))
 	protocol.Says("twice as long each time", 2, int(busyPause(100*time.Millisecond)/(100*time.Millisecond)))
 	protocol.Says("twice as long each time, 5 s at the most", 5*time.Second, busyPause(time.Hour))
-	protocol.Says("A desk is closed a minute after the last take", time.Minute, idleDesk)
+	protocol.Says("The topic is closed a minute after the last take", time.Minute, idleTopic)
 	protocol.Says("Each says so every 30 s while somebody takes there", 30*time.Second, refresh)
 	protocol.Says("while somebody takes there, for 90 s.", 90*time.Second, counted)
 	protocol.Says("So `Most` is 1 unless more is asked for", 1, Take{}.withDefaults().Most)

@@ -3,7 +3,6 @@ package poll
 import (
 	"encoding/base64"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"math"
@@ -13,10 +12,6 @@ import (
 	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/message"
 )
-
-// ErrReceipt is found by errors.Is in the error about a receipt that was not made by Take, or of which a part
-// is missing.
-var ErrReceipt = errors.New("it is no receipt of a take")
 
 // receipt is all that is needed to finish a batch. So who holds it may do that at any process, and none of
 // them remembers anything. It cannot be guessed, because the id of the batch is random.

@@ -63,7 +63,7 @@ func TestTextOfAReceipt(t *testing.T) {
 func TestContentsOfAnotherBatch(t *testing.T) {
 	t.Parallel()
 	ctx, rdb := context.Background(), servertest.Redis(t).Client(t)
-	p, r := &Poller{cfg: Config{Redis: rdb}}, aReceipt()
+	p, r := &process{cfg: Config{Redis: rdb}}, aReceipt()
 	k := protocol.KeysOf("shop:orders", r.slot)
 	for i := range r.items {
 		must.Do(t, rdb.ZAdd(ctx, k.Prepare, redis.Z{Score: 1, Member: fmt.Sprint("m", i)}).Err())

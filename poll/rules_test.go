@@ -177,12 +177,12 @@ func TestLimits(t *testing.T) {
 	s.finish(p, b, true)
 	s.finish(p, c, true)
 	s.limits(0, 5)
-	await.True(t, "the limit is known", func() bool { return p.openDesk("orders").rate() == 5 })
+	await.True(t, "the limit is known", func() bool { return p.topics.opened("orders").own() == 5 })
 	other := s.poller(Config{}) // of the same name
 	s.finish(other, s.take(other, Take{}), true)
-	d := p.openDesk("orders")
-	must.Do(t, d.tellOthers(ctx))
-	if r := d.rate(); r != 2.5 {
+	topic := p.topics.opened("orders")
+	must.Do(t, topic.upkeep.presence.tell(ctx))
+	if r := topic.own(); r != 2.5 {
 		t.Errorf("%v a second with two processes", r)
 	}
 }
@@ -193,5 +193,5 @@ func (s *shop) limits(concurrency int, rate float64) {
 	must.Do(s, s.look().Limit(ctx, "orders", inspector.Policy{Concurrency: concurrency, Rate: rate, For: time.Hour}))
 }
 
-// rate is that of the process.
-func (d *desk) rate() float64 { return d.scheduled.Rate().PerSecond }
+// own is what the process has of the rate.
+func (t *topic) own() float64 { return t.scheduled.Rate().PerSecond }

@@ -127,9 +127,9 @@ func TestHungMasterHoldsUpItsOwnSlotsOnly(t *testing.T) {
 		must.Do(t, s.rdb.ZAdd(ctx, s.keys(slot).Store, redis.Z{Score: 100, Member: content}).Err())
 	}
 	add(a, 0, "unreachable")
-	d, e := p.openDesk("a"), p.openDesk("b")
+	hangs, works := p.topics.opened("a"), p.topics.opened("b")
 	hung.Pause()
-	d.scheduled.Wake(0, 0)
+	hangs.scheduled.Wake(0, 0)
 	for range 3 {
 		if h, err := p.Take(await.Context(t), []string{"a"}, Take{}); h != nil || err == nil {
 			t.Errorf("%v, %v", h, err)
@@ -137,7 +137,7 @@ func TestHungMasterHoldsUpItsOwnSlotsOnly(t *testing.T) {
 	}
 	for i := range 10 {
 		add(b, elsewhere[i%len(elsewhere)], "reachable")
-		e.scheduled.Wake(elsewhere[i%len(elsewhere)], 0)
+		works.scheduled.Wake(elsewhere[i%len(elsewhere)], 0)
 		h, err := p.Take(await.Context(t), []string{"a", "b"}, Take{Wait: await.Patience})
 		must.Do(t, err)
 		a.has(h, "reachable", 1)
@@ -174,23 +174,21 @@ func TestTurnsOfAHungMasterGoAlone(t *testing.T) {
 				got <- h
 			}()
 		}
-		d := p.openDesk("orders")
+		topic := p.topics.opened("orders")
 		await.True(t, "all wait", func() bool {
-			d.mu.Lock()
-			defer d.mu.Unlock()
-			return len(d.seats) == s.topic.Slots
+			return topic.queue.length() == s.topic.Slots
 		})
 		wake := func() {
 			for slot := range s.topic.Slots {
-				d.scheduled.Wake(slot, 0)
+				topic.scheduled.Wake(slot, 0)
 			}
 		}
 		if moved {
 			for slot := range s.topic.Slots {
-				d.scheduled.Locate(slot, "where all have been")
+				topic.scheduled.Locate(slot, "where all have been")
 			}
 			wake()
-			d.schedule.WaitIdle()
+			topic.schedule.WaitIdle()
 		}
 		hung, elsewhere := c.MasterOf(t, s.keys(0).Store), 0
 		for slot := range s.topic.Slots {
@@ -209,7 +207,7 @@ func TestTurnsOfAHungMasterGoAlone(t *testing.T) {
 			if h == nil {
 				t.Fatalf("moved %v: %d are left elsewhere, and nobody gets them", moved, elsewhere)
 			}
-			if h.Messages[0].Content == "elsewhere" { // a look of the desk may have found the others before the pause
+			if h.Messages[0].Content == "elsewhere" { // a look of the topic may have found the others before the pause
 				elsewhere--
 			}
 		}

@@ -11,25 +11,25 @@ import (
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
 )
 
-// slot is one slot of a topic at its desk. Who has it in hand may use its fields: see package schedule.
+// slot is one slot of a topic. Who has it in hand may use its fields: see package schedule.
 type slot struct {
 	worker.Slot
-	desk  *desk
-	batch protocol.TakerBits // under which the slot takes its next batch; then that gets another one
-	seat  *seat              // for whom it is; nil: that one has gone
-	leave bool               // an earlier turn may still come to Redis, and must not take anything
-	rest  time.Time          // until when the slot sleeps then
-	busy  time.Duration      // before another look at it, while somebody else has it
-	stuck bool               // its turn had no answer, more than once
+	topic   *topic
+	batch   protocol.TakerBits // under which the slot takes its next batch; then that gets another one
+	waiter  *waiter            // for whom it is; nil: that one has gone
+	leave   bool               // an earlier turn may still come to Redis, and must not take anything
+	rest    time.Time          // until when the slot sleeps then
+	busy    time.Duration      // before another look at it, while somebody else has it
+	blocked bool               // its turn had no answer, more than once
 
-	left atomic.Int64 // its number since a batch was finished, if this process did that
+	finished atomic.Int64 // its number since a batch was finished, if this process did that
 }
 
-func newSlot(d *desk, index int) *schedule.Slot {
-	x := &slot{desk: d, batch: newBits()}
-	x.Init(d.topic, d.qualified, index, x)
+func newSlot(t *topic, index int) *schedule.Slot {
+	x := &slot{topic: t, batch: newBits()}
+	x.Init(t.definition, t.qualified, index, x)
 	x.Turn.Due, x.Turn.HoldsNothing = true, true
-	if !d.topic.Literal {
+	if !t.definition.Literal {
 		x.Turn.TakeoverDelay = takeoverDelay
 	}
 	return x.Scheduled()
@@ -45,7 +45,7 @@ func newBits() (b protocol.TakerBits) {
 
 func asSlot(x *schedule.Slot) *slot { return x.Value.(*slot) }
 
-// slotIn is the desk's side of the slot that an answer is for.
+// slotIn is the slot that an answer is for.
 func slotIn(a *worker.Answer) *slot { return a.Slot.Value.(*slot) }
 
 // ask prepares the next turn, unless the last one has no answer yet. It is false if none is needed: nobody waits any more.
@@ -61,30 +61,30 @@ func (x *slot) ask(h schedule.Hand) bool {
 	case h.Leave:
 		return false
 	default:
-		if x.seat != nil && !x.seat.waits() { // since an answer NUMBER
-			x.disengage(false)
+		if x.waiter != nil && !x.waiter.waiting() { // since an answer NUMBER
+			x.release(false)
 		}
-		if x.seat == nil {
-			x.seat = x.desk.engage()
+		if x.waiter == nil {
+			x.waiter = x.topic.queue.serve()
 		}
-		if x.seat == nil {
+		if x.waiter == nil {
 			return false
 		}
-		x.Turn.Lease, count = x.seat.TTR, x.seat.Most
+		x.Turn.Lease, count = x.waiter.TTR, x.waiter.Most
 		if h.Most > 0 {
 			count = min(count, h.Most)
 		}
 	}
-	if left := x.left.Swap(0); left > x.Facts.Fence {
-		x.Facts.Fence = left
+	if finished := x.finished.Swap(0); finished > x.Facts.Fence {
+		x.Facts.Fence = finished
 	}
-	x.Turn.Worker, x.Turn.Fence, x.Turn.Count, x.Turn.Random = protocol.TakerID(x.desk.cfg.Worker, x.batch), x.Facts.Fence, count, mathrand.IntN(1<<30)
+	x.Turn.Worker, x.Turn.Fence, x.Turn.Count, x.Turn.Random = protocol.TakerID(x.topic.process.cfg.Worker, x.batch), x.Facts.Fence, count, mathrand.IntN(1<<30)
 	x.Facts.Open = true
 	return true
 }
 
-// disengage gives up for whom the turn was.
-func (x *slot) disengage(unanswered bool) {
-	x.desk.disengage(x.seat, unanswered)
-	x.seat = nil
+// release gives up for whom the turn was.
+func (x *slot) release(unanswered bool) {
+	x.waiter.release(unanswered)
+	x.waiter = nil
 }

@@ -1,6 +1,7 @@
 package poll
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/message"
 )
 
 // Take says what is to be taken, and for how long.
@@ -62,87 +64,96 @@ const MostTopics = 100
 // until one does, Take.Wait at the most, and then returns nil. If ctx ends, what is taken at that moment is
 // given back, and no attempt is spent.
 func (p *Poller) Take(ctx context.Context, topics []string, o Take) (*Held, error) {
-	o = o.withDefaults()
-	err := o.validate()
-	switch {
-	case err != nil:
-	case len(topics) == 0 || len(topics) > MostTopics:
-		err = checked.Invalid("the topics", fmt.Sprint(len(topics)), fmt.Sprintf("1 to %d", MostTopics))
-	}
-	if err == nil {
-		err = p.begin()
-	}
-	var h *Held
-	if err == nil {
-		defer p.calls.Done()
-		h, err = p.take(ctx, unlike(topics), o)
-	}
+	h, err := p.take(ctx, topics, o.withDefaults())
 	if err != nil {
 		return nil, fmt.Errorf("take: %w", err)
 	}
 	return h, nil
 }
 
-func (p *Poller) take(ctx context.Context, topics []string, o Take) (h *Held, err error) {
-	over := time.NewTimer(o.Wait)
-	defer over.Stop()
+func (p *Poller) take(ctx context.Context, topics []string, o Take) (*Held, error) {
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	if len(topics) == 0 || len(topics) > MostTopics {
+		return nil, checked.Invalid("the topics", fmt.Sprint(len(topics)), fmt.Sprintf("1 to %d", MostTopics))
+	}
+	if err := p.begin(); err != nil {
+		return nil, err
+	}
+	defer p.calls.Done()
 	t := newTaker(o)
-	var seats []*seat
-	defer func() {
-		trouble := err
-		for _, s := range seats {
-			if why := s.desk.part(s); trouble == nil {
-				trouble = why
-			}
+	err := p.wait(ctx, t, topics)
+	h, trouble := t.leave()
+	switch {
+	case h == nil:
+		return nil, cmp.Or(err, trouble)
+	case ctx.Err() != nil:
+		p.finishUnreceived(h, NotStarted())
+		return nil, ctx.Err()
+	}
+	return h, nil
+}
+
+// wait returns when the taker has its batch, or its wait is over. It begins to wait at a topic when those before it have nothing.
+func (p *Poller) wait(ctx context.Context, t *taker, topics []string) error {
+	over := time.NewTimer(t.Wait)
+	defer over.Stop()
+	for i, name := range topics {
+		if slices.Contains(topics[:i], name) {
+			continue
 		}
-		if got := t.goAway(); h == nil {
-			h = got
-		}
-		switch {
-		case h == nil:
-			err = trouble
-		case ctx.Err() != nil:
-			p.giveBack(h)
-			h, err = nil, ctx.Err()
-		default:
-			err = nil
-		}
-	}()
-	for _, name := range topics {
-		s, err := p.join(ctx, name, t)
+		w, err := p.join(ctx, name, t)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		seats = append(seats, s)
-		select {
-		case h := <-t.served:
-			return h, nil
-		case <-s.nothing:
-		case <-p.life.Background.Done():
-			return nil, errClosed
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		t.waits = append(t.waits, w)
+		if err := p.until(ctx, t.got, w.nothing); err != nil || !t.waiting() {
+			return err
 		}
 	}
 	select {
-	case h := <-t.served:
-		return h, nil
+	case <-t.got:
+		return nil
 	case <-over.C:
-		return nil, nil
+		return nil
 	case <-p.life.Background.Done():
-		return nil, errClosed
+		return message.ErrClosed
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
 }
 
-// unlike are the topics in their order, each once.
-func unlike(topics []string) []string {
-	var all []string
-	for _, name := range topics {
-		if !slices.Contains(all, name) {
-			all = append(all, name)
+// join has a taker wait in the queue of a topic. The first one opens it.
+func (p *Poller) join(ctx context.Context, name string, t *taker) (*waiter, error) {
+	for {
+		x := p.topics.get(p.process, name)
+		if err := p.until(ctx, x.opened, nil); err != nil {
+			return nil, err
+		}
+		if x.failed != nil {
+			return nil, x.failed
+		}
+		if w, err := x.queue.join(t); w != nil || err != nil {
+			return w, err
+		}
+		// It closes just now, because nobody has come for long.
+		if err := p.until(ctx, x.closed, nil); err != nil {
+			return nil, err
 		}
 	}
-	return all
+}
+
+// until returns when one or the other is closed, or when ctx ends or the poller closes.
+func (p *Poller) until(ctx context.Context, one, other <-chan struct{}) error {
+	select {
+	case <-one:
+		return nil
+	case <-other:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-p.life.Background.Done():
+		return message.ErrClosed
+	}
 }

@@ -274,10 +274,8 @@ func TestClose(t *testing.T) {
 		}()
 	}
 	await.True(t, "they wait", func() bool {
-		d := p.openDesk("orders")
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		return len(d.seats) == 3
+		topic := p.topics.opened("orders")
+		return topic.queue.length() == 3
 	})
 	must.Do(t, p.Close(await.Context(t)))
 	for range 3 {

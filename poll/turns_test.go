@@ -18,22 +18,22 @@ func TestLookBehindALeave(t *testing.T) {
 	t.Parallel()
 	p, err := New(Config{Redis: servertest.SharedRedis(t).Client(t)})
 	must.Do(t, err)
-	d := newDesk(p, "orders") // whose turns nobody takes
-	d.topic, d.qualified = message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 1}, "orders"
-	d.build()
-	defer d.life.End(nil)
-	d.scheduled.Assign(d, []int{0})
-	_, err = d.join(newTaker(Take{}))
+	x := newTopic(p.process, "orders") // whose turns nobody takes
+	x.definition, x.qualified = message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 1}, "orders"
+	x.build()
+	defer x.life.End(nil)
+	x.scheduled.Assign(x, []int{0})
+	_, err = x.queue.join(newTaker(Take{}))
 	must.Do(t, err)
-	d.scheduled.Wake(0, 0)
-	hand := d.schedule.Next(1, nil)[0]
-	x := asSlot(hand.Slot)
-	if !(turns{d}).Ask(hand) {
+	x.scheduled.Wake(0, 0)
+	hand := x.schedule.Next(1, nil)[0]
+	slot := asSlot(hand.Slot)
+	if !(turns{x}).Ask(hand) {
 		t.Fatal("no turn is needed")
 	}
-	x.leave = true
-	turns{d}.Left(&worker.Answer{Answer: protocol.Answer{Code: protocol.Left}, Slot: &x.Slot, Leaving: true})
-	if got := d.scheduled.Status()[0].State; got != schedule.Ready {
+	slot.leave = true
+	turns{x}.Left(&worker.Answer{Answer: protocol.Answer{Code: protocol.Left}, Slot: &slot.Slot, Leaving: true})
+	if got := x.scheduled.Status()[0].State; got != schedule.Ready {
 		t.Errorf("its state is %d, not that of one that is ready", got)
 	}
 }
@@ -50,8 +50,8 @@ func TestClientIsClosedFirst(t *testing.T) {
 	s.sends("x")
 	s.finish(p, s.take(p, Take{}), true)
 	s.sends("y")
-	d := p.openDesk("orders")
-	await.True(t, "the slot waits for somebody", func() bool { return d.scheduled.Status()[0].State == schedule.Waiting })
+	topic := p.topics.opened("orders")
+	await.True(t, "the slot waits for somebody", func() bool { return topic.scheduled.Status()[0].State == schedule.Waiting })
 	must.Do(t, own.Close())
 	for range 2 {
 		if h, err := p.Take(await.Context(t), []string{"orders"}, Take{}); err == nil || await.Context(t).Err() != nil {

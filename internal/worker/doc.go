@@ -1,5 +1,5 @@
 // Package worker takes the turns of slots, and does what their answers say. Whose slots they are, and what becomes of a
-// batch, is the business of its two faces: a consumer, which has slots and hands batches to handlers, and the desk at
+// batch, is the business of its two faces: a consumer, which has slots and hands batches to handlers, and the queue in
 // which takers of a topic wait.
 //
 // A turn is repeated unchanged until it is answered, whatever the error: it may have been executed, and to go on with
