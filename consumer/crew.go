@@ -14,6 +14,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/sharing/fleet"
 	"github.com/slotmq/go-rmq/internal/upkeep/deaths"
 	"github.com/slotmq/go-rmq/internal/upkeep/lookout"
+	"github.com/slotmq/go-rmq/internal/upkeep/periodic"
 	"github.com/slotmq/go-rmq/internal/upkeep/planner"
 	"github.com/slotmq/go-rmq/internal/upkeep/policies"
 	"github.com/slotmq/go-rmq/internal/upkeep/sweeper"
@@ -32,6 +33,7 @@ type crew struct {
 	fleet     *fleet.Fleet
 	schedule  *schedule.Schedule
 	scheduled []*schedule.Topic // as topics
+	needs     periodic.Needs
 	turns     *turns
 	worker    *worker.Worker
 	lookout   *lookout.Lookout
@@ -77,6 +79,7 @@ func (w *crew) build(c *Consumer) {
 		t.flow = newFlowControl(t.opts.Flow, c.id, func(f flow.Word) { w.announcer.Lead(t.Qualified, f) })
 	}
 	w.schedule = schedule.New(c.cfg.Concurrency, w.scheduled, time.Now, goOn)
+	w.needs = periodic.Needs{Life: w.life, Redis: c.rdb, Scripts: c.scripts, Schedule: w.schedule, Log: c.log, Away: w.away}
 	watching := c.cfg.Observers
 	if c.cfg.Journal != nil {
 		watching = append(slices.Clone(watching), c.cfg.Journal)
@@ -91,7 +94,7 @@ func (w *crew) build(c *Consumer) {
 	}
 	w.makeReporter(c)
 	w.makePlanner(c)
-	w.makeSweeper(c)
+	w.makeSweeper()
 	takeovers := &takeovers{life: w.life, rdb: c.rdb, schedule: w.schedule, fleet: w.fleet, log: c.log}
 	w.turns = &turns{
 		rdb: c.rdb, schedule: w.schedule, pace: &c.pace,
@@ -108,8 +111,7 @@ func (w *crew) build(c *Consumer) {
 		w.worker.Locate(t.scheduled, t.Qualified)
 	}
 	w.lookout = lookout.New(lookout.Config{
-		Life: w.life, Redis: c.rdb, Schedule: w.schedule, Log: c.log, Away: w.away,
-		BeforeTakeover: func(t *schedule.Topic) { takeovers.askIfDue(asTopic(t)) },
+		Needs: w.needs, BeforeTakeover: func(t *schedule.Topic) { takeovers.askIfDue(asTopic(t)) },
 	}, w.scheduled, func(t *schedule.Topic) time.Duration { return asTopic(t).opts.SafetyLook })
 	heard, names := make([]wakeups.Topic, len(w.topics)), make([]string, len(w.topics))
 	for i, t := range w.topics {
@@ -117,7 +119,7 @@ func (w *crew) build(c *Consumer) {
 		w.limit(t, protocol.Policy{})
 	}
 	w.policies = policies.New(policies.Config{
-		Life: w.life, Redis: c.rdb, Scripts: c.scripts, Topics: names, Period: fleet.Recheck, Log: c.log, Away: w.away,
+		Needs: w.needs, Topics: names, Period: fleet.Recheck,
 		Changed: func(topic int, p protocol.Policy) { w.limit(w.topics[topic], p) },
 	})
 	w.ears = &wakeups.Subscriber{Life: w.life, Redis: c.rdb, Topics: heard, Handler: hearer{w}, Silence: c.silence, Log: c.log, Away: w.away}

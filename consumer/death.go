@@ -91,8 +91,7 @@ func (w *crew) makeReporter(c *Consumer) {
 	}
 	if topics != nil {
 		w.deaths = deaths.New(deaths.Config{
-			Life: w.life, Redis: c.rdb, Scripts: c.scripts, Schedule: w.schedule, Log: c.log, TimedOut: ErrTimeout,
-			About: privacy(c.cfg.HideContents).aboutDeath,
+			Needs: w.needs, TimedOut: ErrTimeout, About: privacy(c.cfg.HideContents).aboutDeath,
 		}, topics)
 	}
 }

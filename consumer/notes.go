@@ -157,7 +157,7 @@ func (b *batch) over() (contents []string) {
 }
 
 // makeSweeper makes what removes the notes of messages that are over, if any topic has notes.
-func (w *crew) makeSweeper(c *Consumer) {
+func (w *crew) makeSweeper() {
 	var topics []*sweeper.Topic
 	for _, t := range w.topics {
 		if t.Notes {
@@ -165,6 +165,6 @@ func (w *crew) makeSweeper(c *Consumer) {
 		}
 	}
 	if topics != nil {
-		w.sweeper = sweeper.New(sweeper.Config{Life: w.life, Redis: c.rdb, Scripts: c.scripts, Schedule: w.schedule, Log: c.log}, topics)
+		w.sweeper = sweeper.New(w.needs, topics)
 	}
 }

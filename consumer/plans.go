@@ -9,6 +9,6 @@ func (w *crew) makePlanner(c *Consumer) {
 		topics[i] = &planner.Topic{Topic: t.Topic.Topic, Qualified: t.Qualified, Scheduled: t.scheduled, Look: t.opts.SafetyLook}
 	}
 	w.planner = planner.New(planner.Config{
-		Life: w.life, Redis: c.rdb, Scripts: c.scripts, Schedule: w.schedule, Observers: w.observers, Journal: c.cfg.Journal, Log: c.log, Away: w.away,
+		Needs: w.needs, Observers: w.observers, Journal: c.cfg.Journal,
 	}, topics)
 }

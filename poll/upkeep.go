@@ -8,6 +8,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/servers/wakeups"
 	"github.com/slotmq/go-rmq/internal/upkeep/lookout"
+	"github.com/slotmq/go-rmq/internal/upkeep/periodic"
 	"github.com/slotmq/go-rmq/internal/upkeep/planner"
 	"github.com/slotmq/go-rmq/internal/upkeep/policies"
 	"github.com/slotmq/go-rmq/internal/upkeep/sweeper"
@@ -32,18 +33,15 @@ type upkeep struct {
 func newUpkeep(t *topic) *upkeep {
 	p, cfg, all := t.process, t.process.cfg, []*schedule.Topic{t.scheduled}
 	u := &upkeep{life: t.life, scheduled: t.scheduled, presence: presence{t}}
-	u.lookout = lookout.New(lookout.Config{
-		Life: t.life, Redis: cfg.Redis, Schedule: t.schedule, Log: p.log, Away: t.away, BeforeTakeover: func(*schedule.Topic) {},
-	}, all, func(*schedule.Topic) time.Duration { return cfg.SafetyLook })
-	u.planner = planner.New(planner.Config{
-		Life: t.life, Redis: cfg.Redis, Scripts: p.scripts, Schedule: t.schedule, Observers: p.observers, Journal: cfg.Journal, Log: p.log, Away: t.away,
-	}, []*planner.Topic{{Topic: t.definition, Qualified: t.qualified, Scheduled: t.scheduled, Look: cfg.SafetyLook}})
+	needs := periodic.Needs{Life: t.life, Redis: cfg.Redis, Scripts: p.scripts, Schedule: t.schedule, Log: p.log, Away: t.away}
+	u.lookout = lookout.New(lookout.Config{Needs: needs, BeforeTakeover: func(*schedule.Topic) {}}, all, func(*schedule.Topic) time.Duration { return cfg.SafetyLook })
+	u.planner = planner.New(planner.Config{Needs: needs, Observers: p.observers, Journal: cfg.Journal},
+		[]*planner.Topic{{Topic: t.definition, Qualified: t.qualified, Scheduled: t.scheduled, Look: cfg.SafetyLook}})
 	if t.definition.Notes {
-		u.sweeper = sweeper.New(sweeper.Config{Life: t.life, Redis: cfg.Redis, Scripts: p.scripts, Schedule: t.schedule, Log: p.log},
-			[]*sweeper.Topic{{Name: t.qualified, Scheduled: t.scheduled, Look: cfg.SafetyLook}})
+		u.sweeper = sweeper.New(needs, []*sweeper.Topic{{Name: t.qualified, Scheduled: t.scheduled, Look: cfg.SafetyLook}})
 	}
 	u.policies = policies.New(policies.Config{
-		Life: t.life, Redis: cfg.Redis, Scripts: p.scripts, Topics: []string{t.qualified}, Period: refresh, Log: p.log, Away: t.away,
+		Needs: needs, Topics: []string{t.qualified}, Period: refresh,
 		Changed: func(_ int, p protocol.Policy) { // the zero Policy is no limit
 			t.rate.limit(p.Rate)
 			t.out.limit(p.Concurrency)

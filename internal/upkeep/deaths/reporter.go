@@ -7,10 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/lifetime"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/upkeep/periodic"
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
@@ -56,11 +54,7 @@ type Topic struct {
 
 // Config of a [Reporter].
 type Config struct {
-	Life     *lifetime.Lifetime
-	Redis    redis.UniversalClient
-	Scripts  *protocol.Scripts
-	Schedule *schedule.Schedule
-	Log      *zap.Logger
+	periodic.Needs
 	TimedOut error // the cause of a context that ends because Report takes too long
 
 	// About are the fields of a log line about a death that could not be reported, or, with
@@ -128,14 +122,11 @@ func New(c Config, topics []*Topic) *Reporter {
 	r := &Reporter{Config: c, of: map[*schedule.Topic]*Topic{}, reporting: map[place]*progress{}}
 	r.places, r.requests = make(places, allAtOnce), make(places, requestsAtOnce)
 	r.settled = sync.NewCond(&r.mu)
-	shortest := topics[0].Look
 	for _, topic := range topics {
-		shortest = min(shortest, topic.Look)
 		r.of[topic.Scheduled] = topic
 		topic.places = make(places, atOnce)
 	}
-	gap := periodic.Gap(shortest) // a timetable may be so late
-	r.plan = periodic.NewTimetable(topics, gap, func(topic *Topic) time.Duration { return topic.Look - gap })
+	r.plan = periodic.NewRegular(topics, func(topic *Topic) time.Duration { return topic.Look })
 	r.lines = periodic.NewLines(lookAtOnce, c.Life.Go, r.look)
 	return r
 }

@@ -11,10 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/lifetime"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/protocol/limits"
-	"github.com/slotmq/go-rmq/internal/servers/away"
 	"github.com/slotmq/go-rmq/internal/servers/cluster"
 	"github.com/slotmq/go-rmq/internal/servers/wait"
 	"github.com/slotmq/go-rmq/internal/upkeep/periodic"
@@ -59,11 +57,7 @@ type Lookout struct {
 
 // Config of a lookout.
 type Config struct {
-	Life     *lifetime.Lifetime
-	Redis    redis.UniversalClient
-	Schedule *schedule.Schedule
-	Log      *zap.Logger
-	Away     *away.Watch
+	periodic.Needs
 
 	// BeforeTakeover is called before slots of a topic are woken that have a batch in
 	// flight, perhaps of a worker that died. It may wait for a second.
@@ -72,14 +66,7 @@ type Config struct {
 
 // New returns a lookout over some topics' slots. Each is looked at at least every period.
 func New(c Config, topics []*schedule.Topic, period func(*schedule.Topic) time.Duration) *Lookout {
-	shortest := period(topics[0])
-	for _, t := range topics {
-		shortest = min(shortest, period(t))
-	}
-	// A timetable may be a gap late, so its period is a gap shorter.
-	gap := periodic.Gap(shortest)
-	o := &Lookout{Config: c}
-	o.plan = periodic.NewTimetable(topics, gap, func(t *schedule.Topic) time.Duration { return period(t) - gap })
+	o := &Lookout{Config: c, plan: periodic.NewRegular(topics, period)}
 	o.lookups = periodic.NewLines(emptyAtOnce, c.Life.Go, o.look)
 	return o
 }

@@ -50,6 +50,16 @@ func NewTimetable[T comparable](topics []T, gap time.Duration, period func(T) ti
 	return tt
 }
 
+// NewRegular has each topic due at least every period.
+func NewRegular[T comparable](topics []T, period func(T) time.Duration) *Timetable[T] {
+	shortest := period(topics[0])
+	for _, t := range topics {
+		shortest = min(shortest, period(t))
+	}
+	gap := Gap(shortest) // it may be so late
+	return NewTimetable(topics, gap, func(t T) time.Duration { return period(t) - gap })
+}
+
 // Set has a topic due at a time, and from then on regularly.
 func (tt *Timetable[T]) Set(t T, at time.Time) { tt.change(t, at, at) }
 

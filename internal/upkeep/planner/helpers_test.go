@@ -18,6 +18,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/servers/away"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/upkeep/periodic"
 	"github.com/slotmq/go-rmq/internal/upkeep/plan"
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
 	"github.com/slotmq/go-rmq/luascripts"
@@ -202,12 +203,14 @@ func newWorker(w *world, log *zap.Logger, look time.Duration, slots ...int) *wor
 	s := lifetime.New()
 	x.topic = &Topic{Topic: w.topic, Qualified: w.topic.Name, Scheduled: x.scheduled, Look: look}
 	x.Planner = New(Config{
-		Life: s, Redis: w.Client, Scripts: protocol.New(w.Client), Schedule: x.schedule, Log: log,
+		Needs: periodic.Needs{
+			Life: s, Redis: w.Client, Scripts: protocol.New(w.Client), Schedule: x.schedule, Log: log,
+			Away: &away.Watch{Log: away.In(log), Redis: w.Client, Ctx: s.Background, Go: func(look func()) bool {
+				s.Go(look)
+				return true
+			}},
+		},
 		Observers: observers.New([]message.Observer{message.ObserverFunc(x.observe)}, log),
-		Away: &away.Watch{Log: away.In(log), Redis: w.Client, Ctx: s.Background, Go: func(look func()) bool {
-			s.Go(look)
-			return true
-		}},
 	}, []*Topic{x.topic})
 	w.t.Cleanup(func() {
 		s.EndBackground()

@@ -4,14 +4,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-	"go.uber.org/zap"
-
-	"github.com/slotmq/go-rmq/internal/lifetime"
 	"github.com/slotmq/go-rmq/internal/observers"
 	"github.com/slotmq/go-rmq/internal/protocol"
-	"github.com/slotmq/go-rmq/internal/servers/away"
-	"github.com/slotmq/go-rmq/internal/servers/cluster"
 	"github.com/slotmq/go-rmq/internal/upkeep/periodic"
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
 	"github.com/slotmq/go-rmq/message"
@@ -48,14 +42,9 @@ type unreadable map[string]string
 
 // Config of a [Planner].
 type Config struct {
-	Life      *lifetime.Lifetime
-	Redis     redis.UniversalClient
-	Scripts   *protocol.Scripts
-	Schedule  *schedule.Schedule
+	periodic.Needs
 	Observers *observers.Observers // nil: there are none
 	Journal   message.Journal      // nil: there is none
-	Log       *zap.Logger
-	Away      *away.Watch
 }
 
 // Planner looks after the plans of some topics.
@@ -169,12 +158,7 @@ func (p *Planner) due(t *Topic, now time.Time) (places []place) {
 
 // seek has places looked at on the servers they are on.
 func (p *Planner) seek(places []place) {
-	groups := map[string][]place{}
-	for _, x := range places {
-		_, addr, _ := cluster.MasterFor(p.Life.Background, p.Redis, x.key()) // if it is not known, the request will show it
-		groups[addr] = append(groups[addr], x)
-	}
-	for addr, some := range groups {
+	for addr, some := range periodic.ByServer(p.Life.Background, p.Redis, places, place.key) {
 		p.lines.Add(addr, some...)
 	}
 }

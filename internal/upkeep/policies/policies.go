@@ -10,9 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/lifetime"
 	"github.com/slotmq/go-rmq/internal/protocol"
-	"github.com/slotmq/go-rmq/internal/servers/away"
 	"github.com/slotmq/go-rmq/internal/servers/cluster"
 	"github.com/slotmq/go-rmq/internal/upkeep/periodic"
 )
@@ -49,13 +47,9 @@ func (h *held) is(p protocol.Policy) bool {
 
 // Config of policies.
 type Config struct {
-	Life    *lifetime.Lifetime
-	Redis   redis.UniversalClient
-	Scripts *protocol.Scripts
-	Topics  []string      // with their namespace
-	Period  time.Duration // after which each is read again
-	Log     *zap.Logger
-	Away    *away.Watch
+	periodic.Needs
+	Topics []string      // with their namespace
+	Period time.Duration // after which each is read again
 
 	// Changed is called with a topic, an index into Topics, when another limit holds for it
 	// than before. The zero Policy is none. It must not block.
@@ -125,12 +119,7 @@ func (p *Policies) End() {
 
 // byServer puts topics together whose keys are on one server.
 func (p *Policies) byServer(ctx context.Context, topics []int) map[string][]int {
-	groups := map[string][]int{}
-	for _, i := range topics {
-		_, addr, _ := cluster.MasterFor(ctx, p.Redis, protocol.PolicyKey(p.Topics[i])) // if it is not known, the request will show it
-		groups[addr] = append(groups[addr], i)
-	}
-	return groups
+	return periodic.ByServer(ctx, p.Redis, topics, func(i int) string { return protocol.PolicyKey(p.Topics[i]) })
 }
 
 // read reads the limits of some topics, and returns those that it could not read: what holds

@@ -18,6 +18,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/servers/wait"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/upkeep/periodic"
 )
 
 var ctx = context.Background()
@@ -34,8 +35,11 @@ func listen(t *testing.T, rdb *redis.Client, period time.Duration) (p *Policies,
 	news = make(chan heard, 100)
 	log := zap.NewNop()
 	p = New(Config{
-		Life: s, Redis: rdb, Scripts: protocol.New(rdb), Topics: []string{"a", "b"}, Period: period, Log: log,
-		Away:    &away.Watch{Log: away.In(log), Redis: rdb, Ctx: s.Background, Go: func(look func()) bool { s.Go(look); return true }},
+		Needs: periodic.Needs{
+			Life: s, Redis: rdb, Scripts: protocol.New(rdb), Log: log,
+			Away: &away.Watch{Log: away.In(log), Redis: rdb, Ctx: s.Background, Go: func(look func()) bool { s.Go(look); return true }},
+		},
+		Topics: []string{"a", "b"}, Period: period,
 		Changed: func(topic int, now protocol.Policy) { news <- heard{topic, now} },
 	})
 	p.Begin(ctx)
@@ -139,7 +143,7 @@ func TestNeverLongerThanHeardFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		var got []string
-		p := New(Config{Topics: []string{"mails"}, Log: zap.NewNop(), Life: lifetime.New(), Period: time.Hour,
+		p := New(Config{Needs: periodic.Needs{Log: zap.NewNop(), Life: lifetime.New()}, Topics: []string{"mails"}, Period: time.Hour,
 			Changed: func(_ int, p protocol.Policy) {
 				got = append(got, fmt.Sprint(time.Since(begun).Minutes(), " min: ", p.Rate))
 			}})
@@ -209,7 +213,7 @@ func TestAway(t *testing.T) {
 // worker for as long as the limit lasts.
 func TestNothingIsHeldAfterTheEnd(t *testing.T) {
 	t.Parallel()
-	p := New(Config{Topics: []string{"mails"}, Log: zap.NewNop(), Life: lifetime.New(), Period: time.Hour,
+	p := New(Config{Needs: periodic.Needs{Log: zap.NewNop(), Life: lifetime.New()}, Topics: []string{"mails"}, Period: time.Hour,
 		Changed: func(int, protocol.Policy) { t.Error("a limit is passed on") }})
 	defer p.Life.End(nil)
 	p.End()

@@ -8,7 +8,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/lifetime"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/servers/cluster"
 	"github.com/slotmq/go-rmq/internal/upkeep/periodic"
@@ -30,18 +29,9 @@ type Topic struct {
 	Look      time.Duration // how often its slots are looked at
 }
 
-// Config of a [Sweeper].
-type Config struct {
-	Life     *lifetime.Lifetime
-	Redis    redis.UniversalClient
-	Scripts  *protocol.Scripts
-	Schedule *schedule.Schedule
-	Log      *zap.Logger
-}
-
 // Sweeper removes the notes of some topics' messages that are over.
 type Sweeper struct {
-	Config
+	periodic.Needs
 	of    map[*schedule.Topic]*Topic
 	table *periodic.Timetable[*Topic] // when each topic's slots are swept
 	lines *periodic.Lines[place]
@@ -66,16 +56,13 @@ type job struct {
 }
 
 // New returns a sweeper for some topics, at least one.
-func New(c Config, topics []*Topic) *Sweeper {
-	s := &Sweeper{Config: c, of: map[*schedule.Topic]*Topic{}, jobs: map[place]*job{}}
-	shortest := topics[0].Look
+func New(n periodic.Needs, topics []*Topic) *Sweeper {
+	s := &Sweeper{Needs: n, of: map[*schedule.Topic]*Topic{}, jobs: map[place]*job{}}
 	for _, t := range topics {
 		s.of[t.Scheduled] = t
-		shortest = min(shortest, t.Look)
 	}
-	gap := periodic.Gap(shortest) // a timetable may be so late
-	s.table = periodic.NewTimetable(topics, gap, func(t *Topic) time.Duration { return t.Look - gap })
-	s.lines = periodic.NewLines(slotsAtOnce, c.Life.Go, s.do)
+	s.table = periodic.NewRegular(topics, func(t *Topic) time.Duration { return t.Look })
+	s.lines = periodic.NewLines(slotsAtOnce, n.Life.Go, s.do)
 	return s
 }
 
