@@ -2,22 +2,17 @@ package deaths
 
 import (
 	"context"
-	"slices"
 
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/servers/cluster"
+	"github.com/slotmq/go-rmq/internal/upkeep/periodic"
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
 )
 
-const (
-	// lookAtOnce is how many slots are looked at in one round trip.
-	lookAtOnce = 512
-
-	// slotsInOneExists is how many of them one command names.
-	slotsInOneExists = 32
-)
+// lookAtOnce is how many slots are looked at in one round trip.
+const lookAtOnce = 512
 
 // Hurry has all slots of a topic looked at that are this worker's: some may be new to it.
 func (r *Reporter) Hurry(of *schedule.Topic) {
@@ -30,16 +25,13 @@ func (r *Reporter) Hurry(of *schedule.Topic) {
 // what it knew, and others may have killed messages in a slot that is this one's now.
 func (r *Reporter) Run() {
 	for topics := r.plan.Next(r.Life.Background); topics != nil; topics = r.plan.Next(r.Life.Background) {
-		groups := map[string][]place{} // by server
+		var all []place
 		for _, topic := range topics {
 			for _, x := range r.Schedule.Assigned(topic.Scheduled) {
-				p := place{topic, x.Index}
-				if _, addr, err := cluster.MasterFor(r.Life.Background, r.Redis, p.keys().Dead); err == nil {
-					groups[addr] = append(groups[addr], p)
-				}
+				all = append(all, place{topic, x.Index})
 			}
 		}
-		for addr, places := range groups {
+		for addr, places := range periodic.ByServer(r.Life.Background, r.Redis, all, func(p place) string { return p.keys().Dead }) {
 			r.lines.Add(addr, places...)
 		}
 	}
@@ -55,44 +47,25 @@ func (r *Reporter) look(_ string, slots []place) {
 	if err != nil {
 		return
 	}
-	together := slotsInOneExists
-	if cluster.IsCluster(r.Redis) { // which allows no keys of several slots in a command
-		together = 1
-	}
-	if together > 1 {
-		slots = r.withDead(node, slots, together)
-	}
-	for _, p := range r.withDead(node, slots, 1) {
+	for _, p := range r.withDead(node, r.withDead(node, slots, periodic.InOneExists), 1) {
 		r.begin(p)
 	}
 }
 
 // withDead returns those of some slots that have dead messages, or may have. It asks about
 // `together` slots in one command.
-func (r *Reporter) withDead(node redis.UniversalClient, slots []place, together int) (some []place) {
+func (r *Reporter) withDead(node redis.UniversalClient, slots []place, together int) []place {
 	if len(slots) == 0 {
 		return nil
 	}
 	pipe := node.Pipeline()
-	var exist []*redis.IntCmd
-	for group := range slices.Chunk(slots, together) {
-		keys := make([]string, len(group))
-		for i, p := range group {
-			keys[i] = p.keys().Dead
-		}
-		exist = append(exist, pipe.Exists(r.Life.Background, keys...))
-	}
+	found := periodic.Exists(r.Life.Background, r.Redis, pipe, slots, together, func(p place) []string { return []string{p.keys().Dead} })
 	if _, err := pipe.Exec(r.Life.Background); cluster.Unanswered(err) {
 		cluster.NoteError(r.Life.Background, r.Redis, err)
 		r.Log.Debug("the look for deaths failed", zap.Error(err))
 		return nil // the next look finds them
 	}
-	for i, group := range slices.Collect(slices.Chunk(slots, together)) {
-		if exist[i].Err() != nil || exist[i].Val() > 0 { // with an error: the slot may be on its way to another server
-			some = append(some, group...)
-		}
-	}
-	return some
+	return found()
 }
 
 // Settle is for tests that stop the clock: it looks at all slots and returns when all deaths

@@ -24,9 +24,8 @@ const (
 	fullAtOnce = 128
 
 	// emptyAtOnce is how many slots are looked at together, and asked for in one round trip
-	// for whether they are empty; slotsInOneExists is how many of them one command names, with
-	// three keys each.
-	emptyAtOnce, slotsInOneExists = 512, 32
+	// for whether they are empty.
+	emptyAtOnce = 512
 )
 
 // early is the end of a slot's sleep for which nothing is asked: what is due then is the
@@ -164,31 +163,18 @@ func (o *Lookout) lookEmpty(node redis.UniversalClient, slots []schedule.Sleeper
 			full = append(full, x)
 		}
 	}
-	together := slotsInOneExists
-	if cluster.IsCluster(o.Redis) { // which allows no keys of several slots in a command
-		together = 1
-	}
 	pipe := node.Pipeline()
-	var exist []*redis.IntCmd
-	for some := range slices.Chunk(empty, together) {
-		keys := make([]string, 0, 3*len(some))
-		for _, x := range some {
-			k := keysOf(x.Slot)
-			keys = append(keys, k.Store, k.Retry, k.Prepare)
-		}
-		exist = append(exist, pipe.Exists(o.Life.Background, keys...))
-	}
+	some := periodic.Exists(o.Life.Background, o.Redis, pipe, empty, periodic.InOneExists, func(x schedule.Sleeper) []string {
+		k := keysOf(x.Slot)
+		return []string{k.Store, k.Retry, k.Prepare}
+	})
 	var now *redis.TimeCmd
 	if len(full) > 0 {
 		now = pipe.Time(o.Life.Background)
 	}
 	_, err = pipe.Exec(o.Life.Background)
 	answered := time.Now()
-	for i := range exist {
-		if exist[i].Err() != nil || exist[i].Val() > 0 {
-			full = append(full, empty[i*together:min((i+1)*together, len(empty))]...)
-		}
-	}
+	full = append(full, some()...)
 	if reply := (redis.Error)(nil); errors.As(err, &reply) && !cluster.NotReady(err) {
 		err = nil // each slot will have its own
 	}

@@ -56,18 +56,11 @@ func (p *Planner) look(some []place) {
 	}
 	failed := p.fire(ctx, all)
 	for x, at := range looks {
-		if failed[x] != nil { // what is due stays due, and more of it may be due at this moment
-			at = latest(at, time.Now().Add(again))
+		if soon := time.Now().Add(again); failed[x] != nil && at.Before(soon) { // what is due stays due, and more of it may be due at this moment
+			at = soon
 		}
 		p.lookAt(x, at)
 	}
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // noted has those slots of a topic looked at that may have plans, and are this worker's.

@@ -1,6 +1,7 @@
 package sweeper
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"time"
@@ -130,9 +131,7 @@ func (s *Sweeper) do(_ string, places []place) {
 	s.Scripts.Exec(s.Life.Requests, cmds...)
 	var wrong error
 	for _, cmd := range cmds {
-		if err := cmd.Err(); err != nil {
-			wrong = err
-		}
+		wrong = cmp.Or(cmd.Err(), wrong)
 	}
 	if wrong != nil {
 		cluster.NoteError(s.Life.Requests, s.Redis, wrong)
