@@ -7,6 +7,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/logs"
 	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 )
 
 // What the log says about messages.
@@ -19,7 +20,7 @@ func (hide privacy) content(content string) []zap.Field {
 	if hide || content == "" {
 		return nil
 	}
-	return []zap.Field{zap.String("content", shorten(content))}
+	return []zap.Field{zap.String("content", verdict.Shorten(content))}
 }
 
 // about are the fields that every line about a message has, before those of its own.
@@ -37,7 +38,7 @@ func (b *batch) text(said any) string {
 		b.hideOnce.Do(func() { b.hider = logs.Without(b.answer.Contents...) })
 		text = b.hider.Replace(text)
 	}
-	return shorten(text)
+	return verdict.Shorten(text)
 }
 
 // aboutDeath are the fields of a line about a death that could not be reported, or, with nil,
@@ -50,5 +51,5 @@ func (hide privacy) aboutDeath(d *protocol.Death, err error) []zap.Field {
 	if hide {
 		text = logs.Without(d.Content).Replace(text)
 	}
-	return append(hide.content(d.Content), zap.String("error", shorten(text)))
+	return append(hide.content(d.Content), zap.String("error", verdict.Shorten(text)))
 }

@@ -3,8 +3,6 @@ package consumer
 import (
 	"math/rand/v2"
 	"time"
-
-	"github.com/slotmq/go-rmq/internal/protocol/limits"
 )
 
 // Backoff returns how long a message waits for its retry 1, 2, … 16.
@@ -35,23 +33,4 @@ func Schedule(d ...time.Duration) Backoff {
 		}
 		return d[min(retry, len(d))-1]
 	}
-}
-
-const backoffPanicked = "Backoff panicked; 30s is taken instead"
-
-// askBackoff asks a Backoff, which is the user's and may panic.
-func askBackoff(ask Backoff, retry int, panicked func(p any)) (d time.Duration) {
-	defer func() {
-		if p := recover(); p != nil {
-			d = 30 * time.Second
-			panicked(p)
-		}
-	}()
-	return delay(ask(retry))
-}
-
-// delay keeps a back-off within what a turn takes; one of 0 would send the
-// message back to the store, which only literal topics do.
-func delay(d time.Duration) time.Duration {
-	return min(max(d, time.Millisecond), limits.Span)
 }

@@ -2,7 +2,6 @@ package consumer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"strings"
@@ -15,10 +14,9 @@ import (
 	"github.com/slotmq/go-rmq/internal/lifetime"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/servers/away"
-	"github.com/slotmq/go-rmq/internal/text/words"
 	"github.com/slotmq/go-rmq/internal/worker/breaker"
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
-	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 )
 
 // All messages of a batch share one context. A context for each would be a timer and some allocations for each message.
@@ -74,7 +72,7 @@ type batch struct {
 // it; else it may have been taken before, and be told again.
 func (c *batches) handle(x *slot, a protocol.Answer, fresh bool) {
 	if cap(x.results) < len(a.Contents) {
-		x.results = make([]result, len(a.Contents))
+		x.results = make([]verdict.Verdict, len(a.Contents))
 	}
 	x.results = x.results[:len(a.Contents)]
 	clear(x.results) // what is not started is handed back
@@ -206,7 +204,7 @@ func (b *batch) delivery(i int) *Delivery {
 	if b.topic.opts.Due {
 		d.Due = b.answer.Due(i)
 	}
-	if d.Attempt >= b.topic.opts.MaxAttempts {
+	if verdict.Last(d.Attempt, b.topic.opts.MaxAttempts) {
 		d.Last = true
 	}
 	if why, ok := b.answer.Failure(); ok {
@@ -223,7 +221,7 @@ func (b *batch) delivery(i int) *Delivery {
 func (b *batch) claim() (i int, ctx context.Context, ok bool) {
 	now := time.Now()
 	if b.untimed > 0 { // so observers cost no look at the clock
-		b.results[b.untimed-1].took, b.untimed = now.Sub(b.watched.begun)-b.claimed, 0
+		b.results[b.untimed-1].Took, b.untimed = now.Sub(b.watched.begun)-b.claimed, 0
 	}
 	b.passCancelled()
 	passResting(b)
@@ -247,7 +245,7 @@ func (b *batch) claim() (i int, ctx context.Context, ok bool) {
 			}
 		}
 	}
-	if b.results[b.next].permit, ok = b.topic.gate.begin(b.mood); !ok {
+	if b.results[b.next].Permit, ok = b.topic.gate.begin(b.mood); !ok {
 		return 0, nil, false
 	}
 	i = b.next
@@ -256,7 +254,7 @@ func (b *batch) claim() (i int, ctx context.Context, ok bool) {
 	switch {
 	case b.event == nil:
 	case b.topic.opts.Parallel:
-		b.results[i].took = now.Sub(b.watched.begun) // until call has its end
+		b.results[i].Took = now.Sub(b.watched.begun) // until call has its end
 	default:
 		b.claimed = now.Sub(b.watched.begun)
 	}
@@ -271,16 +269,16 @@ func (b *batch) enough(now time.Time) bool {
 // call calls the listener with message i and notes the result. A panic is an
 // error, and so is the end of the goroutine.
 func (b *batch) call(ctx context.Context, i int, d *Delivery) {
-	err := errGoexit
+	err := verdict.Ended
 	defer func() {
 		if p := recover(); p != nil {
 			err = b.panicked(p, d)
 		}
-		b.topic.gate.ended(b, i, b.ended(ctx, i, d, err))
+		b.topic.gate.ended(b, i, b.ended(ctx, i, err))
 		switch {
 		case b.event == nil:
 		case b.topic.opts.Parallel:
-			b.results[i].took = time.Since(b.watched.begun) - b.results[i].took
+			b.results[i].Took = time.Since(b.watched.begun) - b.results[i].Took
 		default:
 			b.untimed = int32(i + 1) // claim, which is next, knows the time
 		}
@@ -290,16 +288,16 @@ func (b *batch) call(ctx context.Context, i int, d *Delivery) {
 
 // ended notes what became of message i, whose listener returned an error or nil, and returns what
 // that is a sign of.
-func (b *batch) ended(ctx context.Context, i int, d *Delivery, err error) sign {
-	r := &b.results[i]
+func (b *batch) ended(ctx context.Context, i int, err error) sign {
+	v := &b.results[i]
 	if err == nil {
-		r.fate = done
+		v.Fate = verdict.Done
 		return success
 	}
-	took, permit := r.took, r.permit
-	*r = b.judge(ctx, d, err)
-	r.took, r.permit = took, permit
-	return signOf(ctx, r.fate, err)
+	took, permit := v.Took, v.Permit
+	*v = b.judge(ctx, i, err)
+	v.Took, v.Permit = took, permit
+	return signOf(ctx, v.Fate, err)
 }
 
 // panicked is the error of a handler that panicked over some messages.
@@ -309,51 +307,28 @@ func (b *batch) panicked(p any, ds ...*Delivery) error {
 	return err
 }
 
-// judge returns what the worker reports of a message whose handler returned an error.
-func (b *batch) judge(ctx context.Context, d *Delivery, err error) result {
-	what := OutcomeOf(ctx, d, err)
-	if b.wasCancelled(d) {
-		what = message.Dropped
+// judge returns what the worker reports of message i, whose handler returned an error.
+func (b *batch) judge(ctx context.Context, i int, err error) verdict.Verdict {
+	if b.watchdog.cancelled(i) {
+		return verdict.Cancelled
 	}
-	if what == message.Dropped {
-		return cancelledResult
-	}
-	reason, over := fmt.Sprint(err), errors.Is(context.Cause(ctx), ErrTimeout) // Sprint bears an Error method that panics
-	if over {
-		reason = fmt.Sprintf("timed out after %v: %s", b.topic.opts.Timeout, reason) // it is "context canceled" as a rule
-	}
-	r := result{fate: failed, over: over, reason: shorten(reason), err: withCause(ctx, err)}
-	var retry retryError
-	var later laterError
-	var pushed pushbackError
+	d := &b.deliveries[i]
+	v, rest := b.topic.rules.Judge(ctx, b.answer.Attempt, err, func(p any) {
+		b.log.Error(verdict.BackoffPanicked, b.about(d, zap.String("panic", b.text(p)))...)
+	})
+	log, reason := b.term().Log, b.text(v.Reason)
+	v.Reason = verdict.Shorten(v.Reason)
 	switch {
-	case what == message.HandedBack && as(err, &pushed):
-		return b.pushedBack(d, pushed, r)
-	case what == message.HandedBack:
-		return result{} // as if it had not been started
-	case what == message.Snoozed && as(err, &later):
-		b.term().Log.Debug("message is put back by its handler", b.about(d, zap.String("reason", b.text(reason)), zap.Duration("in", later.after))...)
-		r.fate, r.delay = snoozed, later.after
-		return r
-	case what == message.Died:
-		r.fate = dead
-	case as(err, &retry):
-		r.delay = delay(retry.after)
-	default:
-		r.delay = askBackoff(b.topic.opts.Backoff, d.Attempt, func(p any) {
-			b.log.Error(backoffPanicked, b.about(d, zap.String("panic", b.text(p)))...)
-		})
+	case rest > 0:
+		return b.pushedBack(d, rest, v)
+	case v.Fate == verdict.Snoozed:
+		log.Debug("message is put back by its handler", b.about(d, zap.String("reason", reason), zap.Duration("in", v.Delay))...)
+	case v.Fate == verdict.Dead:
+		log.Error("message is dead", b.about(d, zap.String("error", reason), zap.String("key", b.Turn.Keys.Dead))...)
+	case v.Fate == verdict.Failed:
+		log.Debug("message failed and will be retried", b.about(d, zap.String("error", reason), zap.Duration("in", v.Delay))...)
 	}
-	if b.topic.Literal {
-		r.delay = 0
-	}
-	fields := b.about(d, zap.String("error", b.text(reason)))
-	if r.fate == dead {
-		b.term().Log.Error("message is dead", append(fields, zap.String("key", b.Turn.Keys.Dead))...)
-	} else {
-		b.term().Log.Debug("message failed and will be retried", append(fields, zap.Duration("in", r.delay))...)
-	}
-	return r
+	return v
 }
 
 // finish puts the verdicts together and queues the slot for the turn that
@@ -363,12 +338,13 @@ func (b *batch) finish() {
 	x := b.slot
 	b.dropCancelled()
 	good := false
-	for i, r := range x.results {
-		if r.fate == done || r.fate == dropped {
-			good = good || r.fate == done
+	for i := range x.results {
+		v := &x.results[i]
+		if v.Fate == verdict.Done || v.Fate == verdict.Dropped {
+			good = good || v.Fate == verdict.Done
 			continue
 		}
-		x.Verdicts = append(x.Verdicts, r.verdict(&b.answer, i))
+		x.Verdicts = append(x.Verdicts, v.Report(&b.answer, i))
 	}
 	if good {
 		x.topic.gate.succeeded(b.answer.Fence, b.Sent)
@@ -397,6 +373,3 @@ func (b *batch) finish() {
 	}
 	x.Again(x.Facts, at)
 }
-
-// shorten keeps what is stored or logged for a person readable.
-func shorten(s string) string { return words.Shorten(s, 1000) }

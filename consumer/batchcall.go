@@ -9,6 +9,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/internal/worker/breaker"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 )
 
 // A slot that gathers holds nothing. With Gather, a turn that took less than it could means that nothing else waits. The
@@ -31,7 +32,7 @@ func (b *batch) together() {
 		if !ok {
 			return
 		}
-		for b.results[i].permit == 0 && b.next < len(b.answer.Contents) && b.joins(i, b.next) {
+		for b.results[i].Permit == 0 && b.next < len(b.answer.Contents) && b.joins(i, b.next) {
 			b.bytes += len(b.answer.Contents[b.next])
 			b.next++
 		}
@@ -71,7 +72,7 @@ func (b *batch) callTogether(ctx context.Context, from, to int) {
 	for i := from; i < to; i++ {
 		x.Messages = append(x.Messages, b.delivery(i))
 	}
-	err, begun := errGoexit, time.Now()
+	err, begun := verdict.Ended, time.Now()
 	defer func() {
 		took := time.Since(begun)
 		if p := recover(); p != nil {
@@ -79,10 +80,10 @@ func (b *batch) callTogether(ctx context.Context, from, to int) {
 		}
 		all := neither // of the call: one success, or else one failure, however many messages it had
 		for i, err := range x.end(err) {
-			if s := b.ended(ctx, from+i, &b.deliveries[from+i], err); s == success || all == neither {
+			if s := b.ended(ctx, from+i, err); s == success || all == neither {
 				all = s
 			}
-			b.results[from+i].took = took
+			b.results[from+i].Took = took
 		}
 		b.topic.gate.ended(b, from, all)
 	}()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 )
 
 // A message in flight may be cancelled: meta notes which, for one batch. The watchdog of the
@@ -119,32 +120,16 @@ func (m *watchdog) cancelled(i int) bool {
 	return m.is(i)
 }
 
-// cancelledResult is that of a message that was cancelled.
-var cancelledResult = result{fate: dropped, reason: ErrCancelled.Error(), err: ErrCancelled}
-
 // passCancelled passes over messages that were cancelled before their handler began.
 func (b *batch) passCancelled() {
 	if !b.watchdog.some.Load() {
 		return
 	}
 	for b.next < len(b.answer.Contents) && b.watchdog.cancelled(b.next) {
-		b.results[b.next] = cancelledResult
+		b.results[b.next] = verdict.Cancelled
 		b.next++
 		b.late++
 	}
-}
-
-// wasCancelled reports whether the message of a delivery is to be cancelled.
-func (b *batch) wasCancelled(d *Delivery) bool {
-	if !b.watchdog.some.Load() {
-		return false
-	}
-	for i, content := range b.answer.Contents {
-		if content == d.Content {
-			return b.watchdog.cancelled(i)
-		}
-	}
-	return false
 }
 
 // dropCancelled drops what was cancelled and is not done, however its handler ended, and also
@@ -153,10 +138,10 @@ func (b *batch) dropCancelled() {
 	if !b.watchdog.some.Load() {
 		return
 	}
-	for i, r := range b.results {
-		if r.fate != done && r.fate != dropped && b.watchdog.cancelled(i) {
-			b.results[i] = cancelledResult
-			b.results[i].took = r.took
+	for i, v := range b.results {
+		if v.Fate != verdict.Done && v.Fate != verdict.Dropped && b.watchdog.cancelled(i) {
+			b.results[i] = verdict.Cancelled
+			b.results[i].Took = v.Took
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/logs"
 	"github.com/slotmq/go-rmq/internal/observers"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -183,16 +184,13 @@ func (c Config) withDefaults() Config {
 		c.Backoff = Exponential(time.Second, 30*time.Minute)
 	}
 	if c.MaxAttempts == 0 {
-		c.MaxAttempts = mostAttempts
+		c.MaxAttempts = limits.Deliveries
 	}
 	if c.SafetyLook == 0 {
 		c.SafetyLook = 30 * time.Second
 	}
 	return c
 }
-
-// mostAttempts is how many deliveries a message has.
-const mostAttempts = message.MaxRetries + 1
 
 // minLease leaves room for the margin and some round trips.
 const minLease = time.Second
@@ -227,7 +225,7 @@ func (c Config) validate() error {
 		return refuse("Config.Timeout", c.Timeout, "1ms or more, or 0 for 30s")
 	case c.Lease < minLease:
 		return refuse("Config.Lease", c.Lease, "1s or more, or 0 for 15s")
-	case c.MaxAttempts < 1 || c.MaxAttempts > mostAttempts:
+	case c.MaxAttempts < 1 || c.MaxAttempts > limits.Deliveries:
 		return refuse("Config.MaxAttempts", c.MaxAttempts, "1 to 17, or 0 for 17")
 	case c.SafetyLook < 10*time.Millisecond:
 		return refuse("Config.SafetyLook", c.SafetyLook, "10ms or more, or 0 for 30s")
@@ -266,7 +264,7 @@ func (o ListenOptions) validate(t message.Topic) error {
 		return refuse("ListenOptions.Concurrency", o.Concurrency, "1 or more, or 0 for the consumer's")
 	case o.Timeout < time.Millisecond:
 		return refuse("ListenOptions.Timeout", o.Timeout, "1ms or more, or 0 for the consumer's")
-	case o.MaxAttempts < 1 || o.MaxAttempts > mostAttempts:
+	case o.MaxAttempts < 1 || o.MaxAttempts > limits.Deliveries:
 		return refuse("ListenOptions.MaxAttempts", o.MaxAttempts, "1 to 17, or 0 for the consumer's")
 	case o.SafetyLook < 10*time.Millisecond:
 		return refuse("ListenOptions.SafetyLook", o.SafetyLook, "10ms or more, or 0 for the consumer's")

@@ -4,36 +4,40 @@ import (
 	"errors"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/sharing/fleet"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
 var (
 	// ErrClosing is the cause of a handler's context that Close has cancelled.
 	// An error returned then spends no attempt.
-	ErrClosing = errors.New("the worker is closing")
+	ErrClosing = verdict.ErrClosing
 
 	// ErrLeaseLost is the cause of a handler's context when the worker could not
 	// keep its batch: another worker may be given the message.
-	ErrLeaseLost = fleet.ErrLeaseLost
+	ErrLeaseLost = verdict.ErrLeaseLost
 
 	// ErrTimeout is the cause of a handler's context when the handler has run
 	// for longer than Timeout.
-	ErrTimeout = errors.New("the handler has run for longer than its timeout")
+	ErrTimeout = verdict.ErrTimeout
 
 	// ErrDead is found by errors.Is in the errors that [Dead] returns, and ErrPanic in the
 	// failure of a handler that panicked or ended its goroutine, which observers see.
-	ErrDead  = errors.New("declared dead by its listener")
-	ErrPanic = errors.New("panic")
+	ErrDead  = verdict.ErrDead
+	ErrPanic = verdict.ErrPanic
 
 	// ErrCancelled is the cause of a handler's context when the message was cancelled
 	// meanwhile. Unless the handler returns nil, the message is dropped: it is neither
 	// tried again nor dead.
-	ErrCancelled = errors.New("the message was cancelled")
+	ErrCancelled = verdict.ErrCancelled
 
 	// ErrExpired is what observers see of a message that came too late: later than MaxLate, or
 	// when its time to live was over. No handler has seen it.
-	ErrExpired = errors.New("the message came too late")
+	ErrExpired = verdict.ErrExpired
+
+	// ErrPushedBack is found by errors.Is in the errors that [Pushback] returns, and by observers in
+	// those of a message that was handed back for this reason.
+	ErrPushedBack = verdict.ErrPushedBack
 
 	// ErrRunning is returned by Listen after Start, and by a second Start.
 	ErrRunning = errors.New("it has been started already")
@@ -45,55 +49,23 @@ var (
 	errNilRedis    = errors.New("the Redis client is nil")
 )
 
-// errGoexit is the failure of a handler that called runtime.Goexit, as
-// testing.T.FailNow does.
-var errGoexit error = goexitError{}
-
-type goexitError struct{}
-
-func (goexitError) Error() string { return "the handler ended its goroutine" }
-
-func (goexitError) Is(target error) bool { return target == ErrPanic }
-
-type deadError struct{ error }
-
-func (e deadError) Unwrap() error { return e.error }
-
-func (e deadError) Is(target error) bool { return target == ErrDead }
-
 // Dead marks a failure that no retry can mend: the message is dead at once,
 // with err as the reason.
-func Dead(err error) error {
-	if err == nil {
-		err = ErrDead
-	}
-	return deadError{err}
-}
-
-type laterError struct {
-	after time.Duration
-}
-
-func (e laterError) Error() string { return "put back by its handler for " + e.after.String() }
+func Dead(err error) error { return verdict.DeadError(err) }
 
 // Later puts a message back: it comes again after d, and the delivery does not count. It is
 // no failure, so a message may be put back for ever. Its priority stays, and when d is over
 // it takes its place among the others again. You may wrap the error, to say why.
-func Later(d time.Duration) error { return laterError{delay(d)} }
-
-type retryError struct {
-	error
-	after time.Duration
-}
-
-func (e retryError) Unwrap() error { return e.error }
+func Later(d time.Duration) error { return verdict.LaterError(d) }
 
 // RetryAfter marks a failure that is worth a retry after d rather than after
 // the back-off. It spends an attempt as any failure does. On a literal topic,
 // which knows no waiting, d does not matter.
-func RetryAfter(d time.Duration, err error) error {
-	if err == nil {
-		err = errors.New("to be retried")
-	}
-	return retryError{err, max(0, d)}
-}
+func RetryAfter(d time.Duration, err error) error { return verdict.RetryError(d, err) }
+
+// Pushback says that what is behind the handler takes no more at present: the message goes back,
+// the delivery does not count, and this worker begins nothing else of the topic for d. It is no
+// failure, so a message may be pushed back for ever. Handlers that run go on; if several push
+// back, the topic rests until the last of them is satisfied. d is at least 1 ms and at most 1
+// hour: what is outside counts as the nearest of these. err says why; you may wrap the error.
+func Pushback(d time.Duration, err error) error { return verdict.PushbackError(d, err) }

@@ -79,7 +79,7 @@ func (s *slot) scoreOf(a *protocol.Answer, i int) int64 {
 // finished fills in what the next turn says of a batch.
 func (s *slot) finished() {
 	for i := range s.event.Items {
-		s.results[i].describe(&s.event.Items[i])
+		s.results[i].Describe(&s.event.Items[i])
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -253,8 +254,8 @@ func TestEventNamesTheCause(t *testing.T) {
 func TestEventOfTheSeventeenthDelivery(t *testing.T) {
 	t.Parallel()
 	x := message.Item{Attempt: 17}
-	r := result{fate: failed, delay: time.Second, reason: "oops"}
-	r.describe(&x)
+	v := verdict.Verdict{Fate: verdict.Failed, Delay: time.Second, Reason: "oops"}
+	v.Describe(&x)
 	if x.What != message.Died || x.In != 0 || x.Reason != "oops" {
 		t.Errorf("%+v", x)
 	}
@@ -637,35 +638,6 @@ func TestEventsHaveDueTimes(t *testing.T) {
 }
 
 // What a middleware learns of an error is what the worker makes of it.
-func TestOutcomeOf(t *testing.T) {
-	t.Parallel()
-	closing, end := context.WithCancelCause(ctx)
-	end(ErrClosing)
-	oops := errors.New("oops")
-	for _, c := range []struct {
-		ctx  context.Context
-		last bool
-		err  error
-		want message.What
-	}{
-		{ctx, false, nil, message.Done},
-		{closing, true, nil, message.Done},
-		{ctx, false, oops, message.Failed},
-		{ctx, false, RetryAfter(time.Second, oops), message.Failed},
-		{ctx, true, RetryAfter(time.Second, oops), message.Died},
-		{ctx, true, oops, message.Died},
-		{ctx, false, fmt.Errorf("wrapped: %w", Dead(oops)), message.Died},
-		{closing, true, Dead(oops), message.HandedBack},
-		{ctx, true, fmt.Errorf("wrapped: %w", Later(time.Second)), message.Snoozed},
-		{closing, false, Later(time.Second), message.Snoozed},
-		{ctx, false, Dead(Later(time.Second)), message.Died},
-	} {
-		if got := OutcomeOf(c.ctx, &Delivery{Last: c.last}, c.err); got != c.want {
-			t.Errorf("%+v: %v", c, got)
-		}
-	}
-}
-
 // Observers cost no memory for each message. (Not in parallel: all allocations are counted.)
 func TestObserversCostNoMemoryForEachMessage(t *testing.T) {
 	each := map[bool]float64{false: math.MaxFloat64, true: math.MaxFloat64}

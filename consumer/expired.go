@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 )
 
 // What expires rarely asks for the time. It is looked at when a message's handler would be called. The fence is never
@@ -84,11 +86,11 @@ func (b *batch) inTime(i int, ask bool) (inTime, ok bool) {
 	if reason == "" {
 		return true, true
 	}
-	r := result{fate: dead, reason: reason, err: ErrExpired}
+	v := verdict.Verdict{Fate: verdict.Dead, Reason: reason, Err: ErrExpired}
 	if b.topic.opts.Expired == ExpiredDrop {
-		r.fate = dropped
+		v.Fate = verdict.Dropped
 	}
-	b.results[i] = r
+	b.results[i] = v
 	return false, true
 }
 
@@ -101,7 +103,7 @@ func (b *batch) logExpired(from, to int) {
 	if from == to {
 		return
 	}
-	log := logOf(b.Scheduled()).With(b.hide.content(b.answer.Contents[from])...).With(zap.Int("messages", to-from), zap.String("reason", b.results[from].reason))
+	log := logOf(b.Scheduled()).With(b.hide.content(b.answer.Contents[from])...).With(zap.Int("messages", to-from), zap.String("reason", b.results[from].Reason))
 	if b.topic.opts.Expired == ExpiredDrop {
 		log.Warn("messages came too late and are dropped")
 	} else {

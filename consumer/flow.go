@@ -6,6 +6,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/worker/flow"
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -73,10 +74,10 @@ func (c *flowControl) learn(b *batch, lasted, busy time.Duration) {
 	good, over, pushed := 0, 0, false
 	for _, r := range b.results {
 		switch {
-		case r.over:
+		case r.Overload:
 			over++
-			pushed = pushed || r.fate == notStarted
-		case r.fate == done, r.fate == snoozed:
+			pushed = pushed || r.Fate == verdict.NotStarted
+		case r.Fate == verdict.Done, r.Fate == verdict.Snoozed:
 			good++
 		}
 	}

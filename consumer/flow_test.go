@@ -18,6 +18,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/worker/flow"
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -206,9 +207,9 @@ func TestNothingIsLearnedWhereOthersAllowLess(t *testing.T) {
 			g, s := testGate(64, nil)
 			x := g.places
 			c := newFlowControl(Flow{Min: 1, Max: 64}, "", nil)
-			end := func(r result) (handlers int) {
+			end := func(r verdict.Verdict) (handlers int) {
 				b := &batch{
-					slot:    &slot{results: []result{r, r, r, r}, topic: &topic{scheduled: x}},
+					slot:    &slot{results: []verdict.Verdict{r, r, r, r}, topic: &topic{scheduled: x}},
 					batches: &batches{schedule: s, log: zap.NewNop()},
 				}
 				for range 4 {
@@ -218,7 +219,7 @@ func TestNothingIsLearnedWhereOthersAllowLess(t *testing.T) {
 				x.Allow(by, 64)
 				return x.Allowed()
 			}
-			timedOut, pushed := result{fate: failed, over: true}, result{fate: notStarted, over: true}
+			timedOut, pushed := verdict.Verdict{Fate: verdict.Failed, Overload: true}, verdict.Verdict{Fate: verdict.NotStarted, Overload: true}
 			for _, few := range []int{0, 5, 63} {
 				x.Allow(by, few)
 				if got := end(timedOut); got != 64 {

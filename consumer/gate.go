@@ -69,7 +69,7 @@ func (g *gate) begin(taken breaker.Mood) (permit uint32, ok bool) {
 
 // ended notes what the end of a handler is a sign of. If it had several messages, i is the first.
 func (g *gate) ended(b *batch, i int, s sign) {
-	permit := b.results[i].permit
+	permit := b.results[i].Permit
 	if permit == 0 && (s == neither || s == success && g.mood.Load() == breaker.Calm) { // nearly always
 		return
 	}
@@ -87,7 +87,7 @@ func (g *gate) ended(b *batch, i int, s sign) {
 		known := !d.FirstFailure.IsZero() && d.FirstFailure.UnixMicro() < g.good.Load()
 		g.breaker.Fails(now, permit, breaker.Message{Content: maphash.String(seed, d.Content), Retry: d.Attempt > 1, Known: known})
 		if _, _, on := g.breaker.Outage(); on && g.said.since.IsZero() {
-			g.why = b.text(b.results[i].reason)
+			g.why = b.text(b.results[i].Reason)
 		}
 	default:
 		g.breaker.Returned(permit)

@@ -146,11 +146,8 @@ func (b *batch) endOfLife(i int) time.Time {
 // when Redis has heard what became of the messages.
 func (b *batch) over() (contents []string) {
 	for i := range b.notes {
-		switch b.results[i].fate {
-		case done, dead, dropped:
-			if b.notes[i].kept {
-				contents = append(contents, b.answer.Contents[i])
-			}
+		if b.notes[i].kept && b.results[i].Fate.Over() {
+			contents = append(contents, b.answer.Contents[i])
 		}
 	}
 	return contents

@@ -2,8 +2,8 @@ package consumer
 
 import (
 	"context"
-	"errors"
 
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -19,30 +19,5 @@ func OutcomeOf(ctx context.Context, d *Delivery, err error) message.What {
 	if err == nil {
 		return message.Done
 	}
-	var ( // these cost memory, so not before they are needed
-		declared deadError
-		later    laterError
-		pushed   pushbackError
-	)
-	switch {
-	case errors.Is(context.Cause(ctx), ErrCancelled):
-		return message.Dropped
-	case as(err, &later) && !as(err, &declared):
-		return message.Snoozed // also while closing: for as long as it was meant to wait
-	case errors.Is(context.Cause(ctx), ErrClosing), as(err, &pushed) && !as(err, &declared):
-		return message.HandedBack
-	case as(err, &declared), d.Last:
-		return message.Died
-	}
-	return message.Failed
-}
-
-// as is errors.As for an error of the user's, whose methods may panic.
-func as[E error](err error, target *E) (ok bool) {
-	defer func() {
-		if recover() != nil {
-			ok = false
-		}
-	}()
-	return errors.As(err, target)
+	return verdict.Outcome(ctx, d.Last, err)
 }

@@ -25,7 +25,6 @@ func TestPromises(t *testing.T) {
 	protocol.Says("is looked at again after 50 ms, then less often", 50*time.Millisecond, busyPause(0))
 	protocol.Says("then less often, up to 500 ms.", 500*time.Millisecond, busyPause(time.Hour))
 	protocol.Says("so that it takes a fuller batch | 22.5 ms after its last turn", 22500*time.Microsecond, longestGap())
-	protocol.Says("the time it asked for, 1 hour at the most,", time.Hour, Pushback(1000*time.Hour, nil).(pushbackError).rest)
 	protocol.Says("(about a second after its connection broke, else `SafetyLook`, 30 s)", 30*time.Second, usual.SafetyLook)
 	protocol.Says("dead after 17 deliveries (earlier", 17, usual.MaxAttempts)
 

@@ -13,6 +13,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/worker/breaker"
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -77,29 +78,6 @@ func TestPushback(t *testing.T) {
 	}
 }
 
-// A rest has bounds; one that is declared dead is dead; and one that is wanted later waits in Redis.
-func TestPushbackAtItsLimits(t *testing.T) {
-	d := &Delivery{Last: true}
-	for _, x := range []struct{ asked, want time.Duration }{
-		{-time.Hour, time.Millisecond}, {0, time.Millisecond}, {time.Second, time.Second}, {1000 * time.Hour, time.Hour},
-	} {
-		var pushed pushbackError
-		if err := Pushback(x.asked, nil); !as(err, &pushed) || pushed.rest != x.want || !errors.Is(err, ErrPushedBack) {
-			t.Errorf("Pushback(%v): %v, %v", x.asked, pushed.rest, err)
-		}
-	}
-	for err, want := range map[error]message.What{
-		Dead(Pushback(time.Second, nil)):          message.Died,
-		Pushback(time.Second, Dead(nil)):          message.Died,
-		Pushback(time.Second, Later(1)):           message.Snoozed,
-		RetryAfter(1, Pushback(time.Second, nil)): message.HandedBack,
-	} {
-		if got := OutcomeOf(ctx, d, err); got != want {
-			t.Errorf("%v: %v instead of %v", err, got, want)
-		}
-	}
-}
-
 // testGate is the gate of a topic with so many places.
 func testGate(most int, b *breaker.Breaker) (*gate, *schedule.Schedule) {
 	x := &schedule.Topic{Name: "t", Slots: 1, Most: most, NewSlot: func(int) *schedule.Slot { return &schedule.Slot{} }}
@@ -118,7 +96,7 @@ func probingGate() (*gate, *schedule.Schedule) {
 
 // ends has a handler of one message end.
 func (g *gate) ends(s sign, d Delivery) {
-	g.ended(&batch{slot: &slot{results: make([]result, 1)}, deliveries: []Delivery{d}, batches: &batches{}}, 0, s)
+	g.ended(&batch{slot: &slot{results: make([]verdict.Verdict, 1)}, deliveries: []Delivery{d}, batches: &batches{}}, 0, s)
 }
 
 // While a topic rests nothing of it begins, for as long as the last one wanted it; then all may.

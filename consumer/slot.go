@@ -4,13 +4,15 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/sharing/fleet"
 	"github.com/slotmq/go-rmq/internal/worker"
 	"github.com/slotmq/go-rmq/internal/worker/breaker"
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
-	"go.uber.org/zap"
 )
 
 // slot is one slot of a topic in a consumer. Only one goroutine at a time has it in hand: see worker.Slot.
@@ -25,7 +27,7 @@ type slot struct {
 	asked    time.Time             // when that one was asked last
 	mood     breaker.Mood          // of the topic's gate, when the turn was first sent
 	watchdog watchdog
-	results  []result
+	results  []verdict.Verdict
 	event    *message.Event // of what the next turn says of the batch; nil if nothing observes
 	over     []string       // contents with notes that the next turn reports as over
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/lifetime"
 	"github.com/slotmq/go-rmq/internal/sharing/fleet"
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 )
 
 // takeovers asks the topics' Backoff before batches of workers that died are taken over.
@@ -31,8 +32,8 @@ func (c *takeovers) ask(t *topic) <-chan struct{} {
 		return none
 	}
 	return t.takeover.ask(c.life.Go, func() time.Duration {
-		return askBackoff(t.opts.Backoff, 1, func(p any) {
-			c.log.Error(backoffPanicked, zap.String("topic", t.Name), zap.Any("panic", p))
+		return verdict.Backoff(t.opts.Backoff).Ask(1, func(p any) {
+			c.log.Error(verdict.BackoffPanicked, zap.String("topic", t.Name), zap.Any("panic", p))
 		})
 	})
 }

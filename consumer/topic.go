@@ -8,6 +8,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/protocol/script"
 	"github.com/slotmq/go-rmq/internal/sharing/fleet"
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -15,6 +16,7 @@ import (
 type topic struct {
 	fleet.Topic
 	opts      ListenOptions
+	rules     verdict.Rules
 	listener  MessageListener
 	calls     *batchCalls // nil: the listener is called with one message after the other
 	scheduled *schedule.Topic
@@ -47,6 +49,7 @@ func newTopic(t message.Topic, namespace string) *topic {
 
 // schedule makes the topic as the schedule knows it.
 func (t *topic) schedule() *schedule.Topic {
+	t.rules = verdict.Rules{Timeout: t.opts.Timeout, Deliveries: t.opts.MaxAttempts, Backoff: verdict.Backoff(t.opts.Backoff), Literal: t.Literal}
 	t.scheduled = &schedule.Topic{
 		Name: t.Name, Slots: t.Slots, Most: t.opts.Flow.Max, Value: t,
 		Gather:  t.gather(),

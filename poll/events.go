@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -52,9 +52,7 @@ func (e *ending) report(why string, took time.Duration) {
 			said := e.turn.Verdicts[next]
 			next++
 			x.What, x.In, x.Reason = ends[v.fate], said.Delay, said.Reason
-			if v.fate == protocol.Failed && r.attempt > message.MaxRetries {
-				x.What, x.In = message.Died, 0
-			}
+			verdict.Applied(x)
 		} else if r.items[i].expired {
 			x.What, x.Reason = message.Dropped, expiredReason
 		}

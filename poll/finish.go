@@ -10,8 +10,8 @@ import (
 
 	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/internal/protocol"
-	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/internal/text/words"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 )
 
 // Finish says what became of a batch: what no verdict is about is done. It reports whether that counted. It did
@@ -146,21 +146,12 @@ func (e *ending) verdict(i int, v *Verdict) protocol.Verdict {
 		case r.topic.Literal:
 			to.Delay = 0
 		case v.in == 0:
-			to.Delay = e.backoff(r.attempt)
+			to.Delay = verdict.Backoff(e.cfg.Backoff).Ask(r.attempt, func(x any) {
+				e.log.Error(verdict.BackoffPanicked, zap.Any("panic", x))
+			})
 		}
 	}
 	return to
-}
-
-// backoff is how long a message waits for its next delivery.
-func (e *ending) backoff(retry int) (d time.Duration) {
-	defer func() {
-		if x := recover(); x != nil {
-			e.log.Error("Backoff panicked; 30s is taken instead", zap.Any("panic", x))
-			d = 30 * time.Second
-		}
-	}()
-	return min(max(e.cfg.Backoff(retry), time.Millisecond), limits.Span)
 }
 
 // ask takes the turn once.

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -33,7 +35,7 @@ type Held struct {
 }
 
 // Last reports whether the messages are dead if this delivery fails.
-func (h *Held) Last() bool { return h.Attempt > message.MaxRetries }
+func (h *Held) Last() bool { return verdict.Last(h.Attempt, limits.Deliveries) }
 
 // Message is one message of a batch.
 type Message struct {

@@ -13,6 +13,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/protocol/definition"
 	"github.com/slotmq/go-rmq/internal/servers/wait"
 	"github.com/slotmq/go-rmq/internal/sharing/keeper"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -129,7 +130,7 @@ func (f *byZooKeeper) run() {
 		}
 		cutOff := errors.Is(why, ErrCutOff)
 		if lost || cutOff {
-			s.term.end(fmt.Errorf("%w: %w", ErrLeaseLost, why))
+			s.term.end(fmt.Errorf("%w: %w", verdict.ErrLeaseLost, why))
 		}
 		if cutOff {
 			s.term.Log.Warn("cut off from Redis: the worker gives up its slots", zap.Error(why))

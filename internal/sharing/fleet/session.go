@@ -11,6 +11,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/sharing/keeper"
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 )
 
 // session with ZooKeeper, which holds all batches of a term: there are no leases.
@@ -77,7 +78,7 @@ func (s *session) checkTrust(now time.Time) time.Duration {
 func (s *session) interrupt() {
 	if s.term.Handlers().Err() == nil {
 		why := s.member.Silence()
-		s.term.end(fmt.Errorf("%w: %w", ErrLeaseLost, why))
+		s.term.end(fmt.Errorf("%w: %w", verdict.ErrLeaseLost, why))
 		s.term.Log.Warn("ZooKeeper is silent for too long; handlers are cancelled", zap.Error(why))
 	}
 }
@@ -145,7 +146,7 @@ func (s *session) endGently() {
 				return
 			}
 		case <-s.member.Lost():
-			s.term.end(fmt.Errorf("%w: %w", ErrLeaseLost, s.member.Err()))
+			s.term.end(fmt.Errorf("%w: %w", verdict.ErrLeaseLost, s.member.Err()))
 			s.member.Abandon()
 			return
 		case <-s.schedule.Done(): // all have returned, or they cannot be waited for

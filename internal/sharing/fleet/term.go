@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,9 +33,6 @@ type handlers struct {
 	context.Context
 	cancel context.CancelCauseFunc
 }
-
-// ErrLeaseLost is why handlers are cancelled whose batch may become another worker's.
-var ErrLeaseLost = errors.New("the lease of the batch is lost")
 
 // Claim is what keeps the batches of a term: a lease for each of them in Redis, or one
 // session with ZooKeeper for all.
