@@ -7,26 +7,14 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/logs"
 	"github.com/slotmq/go-rmq/internal/protocol"
-	"github.com/slotmq/go-rmq/internal/worker/verdict"
 )
 
 // What the log says about messages.
 
-// privacy says whether contents are kept out of it: Config.HideContents.
-type privacy bool
-
-// content is the field that names a message; none if that is hidden, or not known.
-func (hide privacy) content(content string) []zap.Field {
-	if hide || content == "" {
-		return nil
-	}
-	return []zap.Field{zap.String("content", verdict.Shorten(content))}
-}
-
 // about are the fields that every line about a message has, before those of its own.
 func (b *batch) about(d *Delivery, more ...zap.Field) []zap.Field {
 	fields := append(make([]zap.Field, 0, 4+len(more)), zap.String("topic", d.Topic.Name), zap.Int("slot", d.Slot))
-	fields = append(fields, b.hide.content(d.Content)...)
+	fields = append(fields, b.hide.Content(d.Content)...)
 	return append(append(fields, zap.Int("attempt", d.Attempt)), more...)
 }
 
@@ -38,12 +26,13 @@ func (b *batch) text(said any) string {
 		b.hideOnce.Do(func() { b.hider = logs.Without(b.answer.Contents...) })
 		text = b.hider.Replace(text)
 	}
-	return verdict.Shorten(text)
+	return logs.Shorten(text)
 }
 
 // aboutDeath are the fields of a line about a death that could not be reported, or, with nil,
 // about deaths that could not be read.
-func (hide privacy) aboutDeath(d *protocol.Death, err error) []zap.Field {
+func (c *Consumer) aboutDeath(d *protocol.Death, err error) []zap.Field {
+	hide := logs.Privacy(c.cfg.HideContents)
 	if d == nil {
 		return []zap.Field{zap.Error(err)}
 	}
@@ -51,5 +40,5 @@ func (hide privacy) aboutDeath(d *protocol.Death, err error) []zap.Field {
 	if hide {
 		text = logs.Without(d.Content).Replace(text)
 	}
-	return append(hide.content(d.Content), zap.String("error", verdict.Shorten(text)))
+	return append(hide.Content(d.Content), zap.String("error", logs.Shorten(text)))
 }

@@ -12,11 +12,14 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/lifetime"
+	"github.com/slotmq/go-rmq/internal/logs"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/servers/away"
 	"github.com/slotmq/go-rmq/internal/worker/breaker"
+	"github.com/slotmq/go-rmq/internal/worker/note"
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
 	"github.com/slotmq/go-rmq/internal/worker/verdict"
+	"github.com/slotmq/go-rmq/internal/worker/watchdog"
 )
 
 // All messages of a batch share one context. A context for each would be a timer and some allocations for each message.
@@ -39,15 +42,15 @@ type batches struct {
 	pace     *pace
 	log      *zap.Logger
 	away     *away.Watch
-	hide     privacy
-	askEvery time.Duration // how often a batch without a lease is asked about
+	hide     logs.Privacy
+	watching watchdog.Config
 }
 
 // batch is what one turn took, on its way through the handlers.
 type batch struct {
 	*slot
 	*batches
-	watched watched
+	watched watchdog.Batch
 	answer  protocol.Answer
 	fresh   bool          // it is surely told for the first time: see handle
 	since   time.Time     // when it got its place; zero: it has none, and is given back
@@ -59,7 +62,7 @@ type batch struct {
 	untimed int32         // 1 + the message whose handler has just returned there; 0: none
 	late    int32         // of those before next: they came too late, were cancelled or passed over, and were not handled
 	clock   *serverClock  // for these; nil: not looked at yet
-	notes   []note        // of the messages, once they are read; nil: the topic has none
+	notes   []note.Note   // of the messages, once they are read; nil: the topic has none
 
 	hider    *strings.Replacer // takes the contents out of texts; made when it is needed first
 	hideOnce sync.Once
@@ -78,21 +81,21 @@ func (c *batches) handle(x *slot, a protocol.Answer, fresh bool) {
 	clear(x.results) // what is not started is handed back
 	x.Facts.Held, x.Facts.Few, x.Facts.Taken = true, x.topic.gather() > 0 && x.mood < breaker.OneByOne && few(&a, x.Turn.Count), len(a.Contents)
 	b := &batch{slot: x, batches: c, answer: a, fresh: fresh, deliveries: make([]Delivery, len(a.Contents))}
-	b.watched = watched{slot: x.Scheduled(), id: x.ID(), term: x.term(), opts: &x.topic.opts, keys: &x.Turn.Keys, fence: a.Fence, sent: x.Sent,
-		contents: a.Contents, together: x.topic.calls != nil}
+	b.watched = watchdog.Batch{Limits: &x.topic.limits, Slot: x.Scheduled(), ID: x.ID(), Term: x.term(), Log: x.term().Log,
+		Keys: &x.Turn.Keys, Fence: a.Fence, Sent: x.Sent, Contents: a.Contents}
 	c.life.Hold()
 	since, now := x.Work(x.Facts)
 	if now {
-		b.watched.begun = time.Now()
+		b.watched.Begun = time.Now()
 		b.placed(since)
-		x.watchdog.begin(c, &b.watched)
+		x.watchdog.Begin(&c.watching, &b.watched)
 		go b.run()
 		return
 	}
-	x.watchdog.begin(c, &b.watched)
+	x.watchdog.Begin(&c.watching, &b.watched)
 	x.goOn = func(since time.Time) {
 		go func() {
-			b.watchdog.resume(time.Now())
+			b.watchdog.Resume(time.Now())
 			b.placed(since)
 			b.run()
 		}()
@@ -106,7 +109,7 @@ func goOn(x *schedule.Slot, since time.Time) { asSlot(x).goOn(since) }
 // placed notes that the batch has its place since a time, or none if that is zero.
 func (b *batch) placed(since time.Time) {
 	b.since, b.shared = since, since.Add(schedule.Slice)
-	if least := b.watched.begun.Add(batchTarget); b.shared.Before(least) { // it has had the place for longer
+	if least := b.watched.Begun.Add(batchTarget); b.shared.Before(least) { // it has had the place for longer
 		b.shared = least
 	}
 }
@@ -190,9 +193,9 @@ func (b *batch) parallel() {
 
 // one handles message i under a context of its own.
 func (b *batch) one(ctx context.Context, i int) {
-	ctx, end := context.WithTimeoutCause(ctx, b.topic.opts.Timeout, ErrTimeout)
+	ctx, end := context.WithTimeoutCause(ctx, b.topic.opts.Timeout, verdict.ErrTimeout)
 	defer end()
-	defer b.watchdog.returned(i)
+	defer b.watchdog.Returned(i)
 	b.call(ctx, i, b.delivery(i))
 }
 
@@ -217,11 +220,11 @@ func (b *batch) delivery(i int) *Delivery {
 }
 
 // claim returns the message to be handled next and its context (see
-// watchdog.start), or false if there is none or the rest is to be given back.
+// watchdog.Start), or false if there is none or the rest is to be given back.
 func (b *batch) claim() (i int, ctx context.Context, ok bool) {
 	now := time.Now()
 	if b.untimed > 0 { // so observers cost no look at the clock
-		b.results[b.untimed-1].Took, b.untimed = now.Sub(b.watched.begun)-b.claimed, 0
+		b.results[b.untimed-1].Took, b.untimed = now.Sub(b.watched.Begun)-b.claimed, 0
 	}
 	b.passCancelled()
 	passResting(b)
@@ -236,7 +239,7 @@ func (b *batch) claim() (i int, ctx context.Context, ok bool) {
 			}
 			now = time.Now()
 		}
-		if ctx, ok = b.watchdog.start(now, b.next); !ok {
+		if ctx, ok = b.watchdog.Start(now, b.next); !ok {
 			return 0, nil, false
 		}
 		if b.mayExpire() { // start may have had to wait for Redis
@@ -254,16 +257,16 @@ func (b *batch) claim() (i int, ctx context.Context, ok bool) {
 	switch {
 	case b.event == nil:
 	case b.topic.opts.Parallel:
-		b.results[i].Took = now.Sub(b.watched.begun) // until call has its end
+		b.results[i].Took = now.Sub(b.watched.Begun) // until call has its end
 	default:
-		b.claimed = now.Sub(b.watched.begun)
+		b.claimed = now.Sub(b.watched.Begun)
 	}
 	return i, ctx, true
 }
 
 // enough reports whether what is left of the batch is to wait for its next turn.
 func (b *batch) enough(now time.Time) bool {
-	return now.Sub(b.watched.begun) > earlyFinish || now.After(b.shared) && b.Wanted()
+	return now.Sub(b.watched.Begun) > watchdog.EarlyFinish || now.After(b.shared) && b.Wanted()
 }
 
 // call calls the listener with message i and notes the result. A panic is an
@@ -278,7 +281,7 @@ func (b *batch) call(ctx context.Context, i int, d *Delivery) {
 		switch {
 		case b.event == nil:
 		case b.topic.opts.Parallel:
-			b.results[i].Took = time.Since(b.watched.begun) - b.results[i].Took
+			b.results[i].Took = time.Since(b.watched.Begun) - b.results[i].Took
 		default:
 			b.untimed = int32(i + 1) // claim, which is next, knows the time
 		}
@@ -309,7 +312,7 @@ func (b *batch) panicked(p any, ds ...*Delivery) error {
 
 // judge returns what the worker reports of message i, whose handler returned an error.
 func (b *batch) judge(ctx context.Context, i int, err error) verdict.Verdict {
-	if b.watchdog.cancelled(i) {
+	if b.watchdog.Cancelled(i) {
 		return verdict.Cancelled
 	}
 	d := &b.deliveries[i]
@@ -317,7 +320,7 @@ func (b *batch) judge(ctx context.Context, i int, err error) verdict.Verdict {
 		b.log.Error(verdict.BackoffPanicked, b.about(d, zap.String("panic", b.text(p)))...)
 	})
 	log, reason := b.term().Log, b.text(v.Reason)
-	v.Reason = verdict.Shorten(v.Reason)
+	v.Reason = logs.Shorten(v.Reason)
 	switch {
 	case rest > 0:
 		return b.pushedBack(d, rest, v)
@@ -334,7 +337,7 @@ func (b *batch) judge(ctx context.Context, i int, err error) verdict.Verdict {
 // finish puts the verdicts together and queues the slot for the turn that
 // delivers them.
 func (b *batch) finish() {
-	b.watchdog.end()
+	b.watchdog.End()
 	x := b.slot
 	b.dropCancelled()
 	good := false
@@ -355,7 +358,7 @@ func (b *batch) finish() {
 	x.over = b.over()
 	handled := b.next - int(b.late)
 	if x.Facts.Taken = handled; handled > 0 {
-		lasted := time.Since(b.watched.begun)
+		lasted := time.Since(b.watched.Begun)
 		took := b.took // by several at the same time
 		if !b.topic.opts.Parallel {
 			took = lasted

@@ -36,7 +36,7 @@ func (b *batch) together() {
 			b.bytes += len(b.answer.Contents[b.next])
 			b.next++
 		}
-		b.watchdog.calls(b.next)
+		b.watchdog.Calls(b.next)
 		b.callTogether(ctx, i, b.next)
 	}
 }
@@ -44,7 +44,7 @@ func (b *batch) together() {
 // joins reports whether a later message may be in one call with an earlier one. Redis is not asked
 // for its time here: the messages that are in the call already could expire meanwhile.
 func (b *batch) joins(earlier, later int) bool {
-	if !b.sameDue(earlier, later) || b.watchdog.cancelled(later) {
+	if !b.sameDue(earlier, later) || b.watchdog.Cancelled(later) {
 		return false
 	}
 	if !b.mayExpire() {

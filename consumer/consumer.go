@@ -21,6 +21,8 @@ import (
 	"github.com/slotmq/go-rmq/internal/servers/wakeups"
 	"github.com/slotmq/go-rmq/internal/sharing/fleet"
 	"github.com/slotmq/go-rmq/internal/worker/breaker"
+	"github.com/slotmq/go-rmq/internal/worker/longrun"
+	"github.com/slotmq/go-rmq/internal/worker/watchdog"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -39,7 +41,7 @@ type Consumer struct {
 
 	stuckAfter   time.Duration // see Alive
 	longestPause time.Duration // see breaker
-	longRun      time.Duration // see running
+	longRun      time.Duration // see package longrun
 	grace        time.Duration // of Close
 
 	mu      sync.Mutex
@@ -91,7 +93,7 @@ func New(rdb redis.UniversalClient, cfg Config) (*Consumer, error) {
 	c := &Consumer{
 		cfg: cfg, rdb: rdb, scripts: protocol.New(rdb), id: id, shares: shares, lines: lines, away: said,
 		log: cfg.Logger.With(zap.String(called, id)), recheck: fleet.Recheck, silence: wakeups.SilenceOf(rdb), listens: map[string]bool{}, onDeath: map[string]DeathFunc{},
-		stuckAfter: stuckAfter, longestPause: breaker.LongestPause, longRun: longRun, grace: grace,
+		stuckAfter: stuckAfter, longestPause: breaker.LongestPause, longRun: longrun.Long, grace: grace,
 	}
 	frozen.Work(rdb, c.settle)
 	return c, nil
@@ -194,7 +196,7 @@ func (c *Consumer) try(ctx context.Context) (*try, error) {
 // repeated.
 func (c *Consumer) start(ctx context.Context) error {
 	if c.cfg.Slots == nil { // else the session takes the place of the lease
-		c.cfg.Lease = longEnough(ctx, c.rdb, c.cfg.Lease, c.log)
+		c.cfg.Lease = watchdog.LongEnough(ctx, c.rdb, c.cfg.Lease, c.log)
 	}
 	w := newCrew(c)
 	if err := w.fleet.Agree(ctx); err != nil {

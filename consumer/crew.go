@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/lifetime"
+	"github.com/slotmq/go-rmq/internal/logs"
 	"github.com/slotmq/go-rmq/internal/observers"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/servers/away"
@@ -21,7 +22,10 @@ import (
 	"github.com/slotmq/go-rmq/internal/worker"
 	"github.com/slotmq/go-rmq/internal/worker/breaker"
 	"github.com/slotmq/go-rmq/internal/worker/flow"
+	"github.com/slotmq/go-rmq/internal/worker/longrun"
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
+	"github.com/slotmq/go-rmq/internal/worker/takeover"
+	"github.com/slotmq/go-rmq/internal/worker/watchdog"
 )
 
 // crew is all that does the work between Start and Close.
@@ -45,7 +49,7 @@ type crew struct {
 	observers *observers.Observers // nil: nothing observes
 	news      *news                // nil: likewise
 	outages   *outages
-	running   *running
+	longRuns  *longrun.Reporter
 }
 
 // newCrew makes the fleet, which compares the definitions. The rest waits until they agree:
@@ -66,7 +70,7 @@ func newCrew(c *Consumer) *crew {
 		Redis: c.rdb, Scripts: c.scripts, Life: w.life, Publisher: w.announcer, Topics: shared, Away: w.away,
 		Log: c.log, Logger: c.cfg.Logger,
 		Gained:     w.gained,
-		HolderDied: func(slots []*schedule.Slot) { w.turns.takeovers.await(topicsOf(slots)) },
+		HolderDied: func(slots []*schedule.Slot) { w.turns.takeovers.Await(topicsOf(slots)) },
 	})
 	return w
 }
@@ -88,21 +92,24 @@ func (w *crew) build(c *Consumer) {
 		w.news = &news{life: w.life, observers: w.observers, schedule: w.schedule}
 		w.schedule.Moves.Record()
 	}
-	w.outages, w.running = newOutages(c, w), newRunning(c, w)
+	w.outages, w.longRuns = newOutages(c, w), newLongRuns(c, w)
 	for _, t := range w.topics {
 		t.gate = w.newGate(c, t)
 	}
 	w.makeReporter(c)
 	w.makePlanner(c)
 	w.makeSweeper()
-	takeovers := &takeovers{life: w.life, rdb: c.rdb, schedule: w.schedule, fleet: w.fleet, log: c.log}
+	hide := logs.Privacy(c.cfg.HideContents)
+	takeovers := &takeover.Takeovers{Config: takeover.Config{
+		Life: w.life, Redis: c.rdb, Schedule: w.schedule, Log: c.log, Present: func() takeover.Term { return w.fleet.Present() },
+	}}
 	w.turns = &turns{
 		rdb: c.rdb, schedule: w.schedule, pace: &c.pace,
 		batches: &batches{
 			life: w.life, schedule: w.schedule, rdb: c.rdb, scripts: c.scripts, pace: &c.pace, log: c.log, away: w.away,
-			hide: privacy(c.cfg.HideContents), askEvery: c.cfg.Lease / 3,
+			hide: hide, watching: watchdog.Config{Life: w.life, Scripts: c.scripts, Away: w.away, Hide: hide, AskEvery: c.cfg.Lease / 3},
 		},
-		takeovers: takeovers, announcer: w.announcer, deaths: w.deaths, sweeper: w.sweeper, news: w.news,
+		takeovers: takeovers, fleet: w.fleet, announcer: w.announcer, deaths: w.deaths, sweeper: w.sweeper, news: w.news,
 	}
 	w.worker = worker.New(worker.Config{
 		Life: w.life, Redis: c.rdb, Scripts: c.scripts, Schedule: w.schedule, Away: w.away, Log: c.log, Face: w.turns,
@@ -111,7 +118,7 @@ func (w *crew) build(c *Consumer) {
 		w.worker.Locate(t.scheduled, t.Qualified)
 	}
 	w.lookout = lookout.New(lookout.Config{
-		Needs: w.needs, BeforeTakeover: func(t *schedule.Topic) { takeovers.askIfDue(asTopic(t)) },
+		Needs: w.needs, BeforeTakeover: func(t *schedule.Topic) { takeovers.AskIfDue(&asTopic(t).takeover) },
 	}, w.scheduled, func(t *schedule.Topic) time.Duration { return asTopic(t).opts.SafetyLook })
 	heard, names := make([]wakeups.Topic, len(w.topics)), make([]string, len(w.topics))
 	for i, t := range w.topics {
@@ -137,6 +144,20 @@ func (w *crew) newGate(c *Consumer, t *topic) *gate {
 	return g
 }
 
+// newLongRuns makes what shows people which messages are handled for long.
+func newLongRuns(c *Consumer, w *crew) *longrun.Reporter {
+	topics := make([]*longrun.Topic, len(w.topics))
+	for i, t := range w.topics {
+		topics[i] = &longrun.Topic{
+			Name: t.Name, Qualified: t.Qualified, Scheduled: t.scheduled,
+			Runs: func(x *schedule.Slot, now time.Time, atLeast time.Duration) (protocol.Running, bool) {
+				return asSlot(x).watchdog.Long(now, atLeast)
+			},
+		}
+	}
+	return longrun.New(longrun.Config{Life: w.life, Redis: c.rdb, Schedule: w.schedule, Log: c.log, Long: c.longRun}, topics)
+}
+
 // gained has the slots of a topic looked at, some of which are new to the worker.
 func (w *crew) gained(t *schedule.Topic) {
 	w.lookout.Hurry(t)
@@ -160,7 +181,7 @@ func (w *crew) run(sub *wakeups.Subscription) {
 	w.life.Go(w.policies.Run)
 	w.life.Go(w.planner.Run)
 	w.life.Go(w.outages.run)
-	w.life.Go(w.running.run)
+	w.life.Go(w.longRuns.Run)
 	if w.deaths != nil {
 		w.life.Go(w.deaths.Run)
 	}

@@ -91,7 +91,7 @@ func (w *crew) makeReporter(c *Consumer) {
 	}
 	if topics != nil {
 		w.deaths = deaths.New(deaths.Config{
-			Needs: w.needs, TimedOut: ErrTimeout, About: privacy(c.cfg.HideContents).aboutDeath,
+			Needs: w.needs, TimedOut: ErrTimeout, About: c.aboutDeath,
 		}, topics)
 	}
 }

@@ -103,7 +103,7 @@ func (b *batch) logExpired(from, to int) {
 	if from == to {
 		return
 	}
-	log := logOf(b.Scheduled()).With(b.hide.content(b.answer.Contents[from])...).With(zap.Int("messages", to-from), zap.String("reason", b.results[from].Reason))
+	log := logOf(b.Scheduled()).With(b.hide.Content(b.answer.Contents[from])...).With(zap.Int("messages", to-from), zap.String("reason", b.results[from].Reason))
 	if b.topic.opts.Expired == ExpiredDrop {
 		log.Warn("messages came too late and are dropped")
 	} else {

@@ -298,34 +298,6 @@ func TestHolderIsAskedWhileItCloses(t *testing.T) {
 	})
 }
 
-// A worker trusts its lease for less long than Redis does, by a tenth and at least half
-// a second: that is the time in which a handler must come to its end.
-func TestLeaseIsTrustedForLessLongThanItIs(t *testing.T) {
-	t.Parallel()
-	rdb := shared(t)
-	for lease, least := range map[time.Duration]time.Duration{time.Second: 500 * time.Millisecond, 30 * time.Second: 3 * time.Second} {
-		topic := topicOf(t, message.KindPriority, 1)
-		var c *Consumer
-		started, checked := make(chan struct{}), make(chan struct{})
-		c = work(t, rdb, Config{Lease: lease}, topic, func(context.Context, *Delivery) error {
-			defer close(checked)
-			<-started
-			m := &asSlot(c.topics[0].scheduled.Status()[0].Slot).watchdog
-			m.mu.Lock()
-			trusted := m.until
-			ends, err := rdb.HGet(ctx, keysOf(topic, 0).Meta, "until").Int64()
-			m.mu.Unlock()
-			if ahead := time.UnixMilli(ends).Sub(trusted); err != nil || ahead < least-time.Millisecond { // Redis cuts to whole ms
-				t.Errorf("a lease of %v is trusted until %v before its end, want at least %v (%v)", lease, ahead, least, err)
-			}
-			return nil
-		})
-		close(started)
-		newSender(t, rdb, topic).send(t, "m")
-		await.Signal(t, "the message is handled", checked)
-	}
-}
-
 // Redis takes long to load its snapshot. The worker is connected meanwhile, and looks as
 // soon as it gets an answer: its next regular look comes too late.
 func TestLookWhileRedisLoads(t *testing.T) {

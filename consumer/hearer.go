@@ -22,7 +22,7 @@ func (h hearer) Asked(topic, slot int, holder string) {
 // Cancelled has the batch of a slot look which of its messages are to be cancelled.
 func (h hearer) Cancelled(topic, slot int) {
 	for _, x := range h.scheduled[topic].Standing(slot) {
-		asSlot(x).watchdog.hurry()
+		asSlot(x).watchdog.Hurry()
 	}
 }
 

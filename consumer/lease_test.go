@@ -37,23 +37,3 @@ func TestLeaseShorterThanTheWayToRedis(t *testing.T) {
 		t.Errorf("%v", x)
 	}
 }
-
-// In the least lease the answer to a touch that takes four times as long as usual comes before the lease is taken to be over, and the
-// default is long enough for any network.
-func TestLeastLease(t *testing.T) {
-	for _, trip := range []time.Duration{0, time.Millisecond, 85 * time.Millisecond, 600 * time.Millisecond, 4 * time.Second} {
-		least := leastLease(trip)
-		if touched := touchedAfter(least) + 4*trip; touched > least-margin(least)+time.Millisecond {
-			t.Errorf("a round trip of %v: touched after %v, of a lease of %v", trip, touched, least)
-		}
-	}
-	if got := leastLease(600 * time.Millisecond); got != 4350*time.Millisecond {
-		t.Errorf("600 ms need a lease of %v", got)
-	}
-	if got := leastLease(40 * time.Millisecond); got > time.Second {
-		t.Errorf("40 ms need a lease of %v", got)
-	}
-	if got := leastLease(2 * time.Second); got > 15*time.Second {
-		t.Errorf("2 s need a lease of %v", got)
-	}
-}

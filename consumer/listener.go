@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/worker/note"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -63,7 +64,7 @@ type Delivery struct {
 	LastError    string
 	FirstFailure time.Time
 
-	note *note // nil: the topic has none
+	note *note.Note // nil: the topic has none
 }
 
 // Middleware wraps a listener, to measure or trace it.

@@ -3,10 +3,8 @@ package consumer
 import (
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/protocol"
-	"github.com/slotmq/go-rmq/internal/protocol/script"
-	"github.com/slotmq/go-rmq/internal/servers/cluster"
 	"github.com/slotmq/go-rmq/internal/upkeep/sweeper"
+	"github.com/slotmq/go-rmq/internal/worker/note"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -18,43 +16,38 @@ import (
 // FirstSent, LastSent, Expires and Headers return their zero values then. A retry has the note of
 // its first delivery.
 func (d *Delivery) Sends() int {
-	if d.note == nil || !d.note.told {
-		return 0
+	if n := d.note.Known(); n != nil {
+		return int(n.Sends)
 	}
-	return int(d.note.Sends)
+	return 0
 }
 
 // FirstSent is when the first of the sends was that Sends counts, by the clock of Redis.
 func (d *Delivery) FirstSent() time.Time {
-	if d.note == nil || !d.note.told {
-		return time.Time{}
+	if n := d.note.Known(); n != nil {
+		return time.UnixMilli(n.First)
 	}
-	return time.UnixMilli(d.note.First)
+	return time.Time{}
 }
 
 // LastSent is when the last of them was, by the clock of Redis.
 func (d *Delivery) LastSent() time.Time {
-	if d.note == nil || !d.note.told {
-		return time.Time{}
+	if n := d.note.Known(); n != nil {
+		return time.UnixMilli(n.Last)
 	}
-	return time.UnixMilli(d.note.Last)
+	return time.Time{}
 }
 
 // Expires is when the time to live of the message ends: the latest end that any of its sends gave
 // it, by the clock of Redis. It is zero if the message has none.
-func (d *Delivery) Expires() time.Time {
-	if d.note == nil || !d.note.told || d.note.Expires == 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(d.note.Expires)
-}
+func (d *Delivery) Expires() time.Time { return d.note.Expires() }
 
 // Headers are those of the newest send that had any; nil if none had.
 func (d *Delivery) Headers() map[string]string {
-	if d.note == nil || !d.note.told {
-		return nil
+	if n := d.note.Known(); n != nil {
+		return n.Headers
 	}
-	return d.note.Headers
+	return nil
 }
 
 // Copy says which copy of the message this is, for whoever has to know whether that copy was handled before:
@@ -64,24 +57,8 @@ func (d *Delivery) Copy() (message.Copy, bool) {
 		return message.Copy{}, false
 	}
 	c := message.Copy{Topic: d.Topic, Slot: d.Slot, Content: d.Content, Attempt: d.Attempt, Fence: d.Fence}
-	c.Topic.Name = d.note.topic.Qualified
-	switch {
-	case d.note.told:
-		c.Sends, c.Number = message.SendsKnown, d.note.Stamp
-	case d.note.newer:
-		c.Sends = message.SendsNewer
-	}
+	d.note.Sign(&c)
 	return c, true
-}
-
-// note is what Redis keeps of the sends of a message.
-type note struct {
-	protocol.Note
-	topic *topic
-	kept  bool // there is one
-	told  bool // it is about this copy, and not about one that was sent since
-
-	newer bool // it is about one that was sent since
 }
 
 // readNotes reads the notes of a batch before its first handler is called, in a topic that has them.
@@ -90,63 +67,31 @@ func (b *batch) readNotes() bool {
 	if !b.topic.Notes || b.notes != nil {
 		return true
 	}
-	texts, err := b.askNotes()
-	for ; err != nil; texts, err = b.askNotes() {
+	for {
+		all, err := note.Read(b.life.Requests, b.rdb, b.topic.Qualified, b.Index, b.answer.Fence, b.answer.Contents)
+		if err == nil {
+			b.notes = all
+			return true
+		}
 		if !b.askAgain(err, "Redis does not tell the notes of messages; it is asked again") {
 			return false
 		}
 	}
-	b.notes = make([]note, len(texts))
-	for i, x := range texts {
-		n := &b.notes[i]
-		text, kept := x.(string)
-		n.topic = b.topic
-		if n.kept = kept; kept {
-			var read bool
-			n.Note, read = protocol.ParseNote(text)
-			n.told = read && n.Tells(b.answer.Fence)
-			n.newer = read && !n.told
-		}
-	}
-	return true
-}
-
-// askNotes asks the slot's server for the notes of the messages.
-func (b *batch) askNotes() ([]any, error) {
-	key := protocol.NoteKey(b.topic.Qualified, b.Index)
-	node, _, err := cluster.MasterFor(b.life.Requests, b.rdb, key) // a replica may not have them yet
-	if err != nil {
-		return nil, err
-	}
-	texts, err := node.HMGet(b.life.Requests, key, b.answer.Contents...).Result()
-	if cluster.Moved(err) {
-		return b.rdb.HMGet(b.life.Requests, key, b.answer.Contents...).Result()
-	}
-	return texts, script.WrongType(err, key)
-}
-
-// told is the note of message i; nil if nothing is known.
-func (b *batch) told(i int) *protocol.Note {
-	if b.notes == nil || !b.notes[i].told {
-		return nil
-	}
-	return &b.notes[i].Note
 }
 
 // endOfLife is when the time to live of message i ends; zero: never.
 func (b *batch) endOfLife(i int) time.Time {
-	n := b.told(i)
-	if n == nil || n.Expires == 0 {
+	if b.notes == nil {
 		return time.Time{}
 	}
-	return time.UnixMilli(n.Expires)
+	return b.notes[i].Expires()
 }
 
 // over are the messages that are handled, dead or dropped, and have notes. Nobody needs the notes
 // when Redis has heard what became of the messages.
 func (b *batch) over() (contents []string) {
 	for i := range b.notes {
-		if b.notes[i].kept && b.results[i].Fate.Over() {
+		if b.notes[i].Kept() && b.results[i].Fate.Over() {
 			contents = append(contents, b.answer.Contents[i])
 		}
 	}

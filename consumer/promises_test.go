@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/sharing/fleet"
 	"github.com/slotmq/go-rmq/internal/testing/promises"
 )
 
@@ -14,12 +13,6 @@ func TestPromises(t *testing.T) {
 	protocol := promises.Of(t, "docs/PROTOCOL.md")
 	protocol.Says("A worker writes it again every 20 s as long as it probes", 20*time.Second, renewal)
 	protocol.Says("the key expires a minute after the last time", time.Minute, 3*renewal)
-	protocol.Says("what a handler has run for 5 s or more", 5*time.Second, longRun)
-	protocol.Says("less a margin (a tenth of it, 500 ms at least)", 500*time.Millisecond, margin(time.Second))
-	protocol.Says("Each worker looks at its handlers every 2.5 s;", 2500*time.Millisecond, longRun/2)
-	protocol.Says("writes all again every 20 s,", 20*time.Second, renewal)
-	protocol.Says("for a minute, and takes out", time.Minute, 3*renewal)
-	protocol.Says("The batch is touched every third of the lease", 1./3, touchedAfter(30*time.Second).Seconds()/30)
 	protocol.Says("A worker whose slot has been `BUSY` for 300 ms", 300*time.Millisecond, askAfter)
 	protocol.Says("asks the holder, and again every second.", time.Second, askEvery)
 	protocol.Says("is looked at again after 50 ms, then less often", 50*time.Millisecond, busyPause(0))
@@ -29,7 +22,6 @@ func TestPromises(t *testing.T) {
 	protocol.Says("dead after 17 deliveries (earlier", 17, usual.MaxAttempts)
 
 	protocol.Says("then less than 1 s, and", time.Second, asked().Truncate(time.Second)+time.Second)
-	promises.Of(t, "docs/CONSOLE.md").Says("that have run for 5 seconds or more", 5*time.Second, longRun)
 	promises.Of(t, "docs/DEPLOYMENT.md").Says("it returns at most 4 s after its context has ended", 4*time.Second, closesAfter())
 
 	promises.Of(t, "README.md").Says("come again when its lease ends, after 15 s by default", 15*time.Second, usual.Lease)
@@ -45,21 +37,6 @@ func TestPromises(t *testing.T) {
 	reference.Says("come again when its lease ends, after 15 s by default", 15*time.Second, usual.Lease)
 	reference.Says("with growing pauses, about 3 hours in all by default", 3*time.Hour, allRetries(usual.Backoff).Round(time.Hour))
 	reference.Says("its slots stand still for its lease, 15 s by default", 15*time.Second, usual.Lease)
-}
-
-// leased is a term with a lease.
-type leased struct {
-	fleet.Claim
-	lease time.Duration
-}
-
-func (l leased) Lease() time.Duration { return l.lease }
-
-// touchedAfter is when the lease of a batch is renewed.
-func touchedAfter(lease time.Duration) time.Duration {
-	m := watchdog{batches: &batches{}, watched: &watched{term: &fleet.Term{Claim: leased{lease: lease}}}}
-	m.renewed(epoch)
-	return m.touchAt.Sub(epoch)
 }
 
 // longestGap is how long a slot waits at the most for a fuller batch, however many there are and whenever its last turn was.

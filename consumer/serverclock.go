@@ -88,5 +88,5 @@ func (b *batch) askAgain(err error, say string) bool {
 	cluster.NoteError(b.life.Requests, b.rdb, err)
 	logOf(b.Scheduled()).Log(b.away.Level(b.Turn.Keys.Store, err), say, zap.Error(err))
 	b.topic.meets(err)
-	return !b.Leaving() && b.watchdog.holds(time.Now()) && wait.Sleep(b.life.Requests, noAnswer)
+	return !b.Leaving() && b.watchdog.Holds(time.Now()) && wait.Sleep(b.life.Requests, noAnswer)
 }

@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -11,7 +12,9 @@ import (
 	"github.com/slotmq/go-rmq/internal/worker"
 	"github.com/slotmq/go-rmq/internal/worker/breaker"
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
+	"github.com/slotmq/go-rmq/internal/worker/takeover"
 	"github.com/slotmq/go-rmq/internal/worker/verdict"
+	"github.com/slotmq/go-rmq/internal/worker/watchdog"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -26,7 +29,7 @@ type slot struct {
 	busy     time.Time             // since when its holder has it, while it is busy
 	asked    time.Time             // when that one was asked last
 	mood     breaker.Mood          // of the topic's gate, when the turn was first sent
-	watchdog watchdog
+	watchdog watchdog.Watchdog
 	results  []verdict.Verdict
 	event    *message.Event // of what the next turn says of the batch; nil if nothing observes
 	over     []string       // contents with notes that the next turn reports as over
@@ -46,11 +49,9 @@ func asSlot(x *schedule.Slot) *slot { return x.Value.(*slot) }
 func slotIn(a *worker.Answer) *slot { return a.Slot.Value.(*slot) }
 
 // topicsOf returns the topics of some slots, each once.
-func topicsOf(slots []*schedule.Slot) (topics []*topic) {
-	seen := map[*topic]bool{}
+func topicsOf(slots []*schedule.Slot) (topics []*takeover.Topic) {
 	for _, x := range slots {
-		if t := asSlot(x).topic; !seen[t] {
-			seen[t] = true
+		if t := &asSlot(x).topic.takeover; !slices.Contains(topics, t) {
 			topics = append(topics, t)
 		}
 	}
@@ -79,7 +80,7 @@ func (s *slot) ask(h schedule.Hand) {
 		}
 	}
 	t := s.term()
-	s.Turn.Worker, s.Turn.Lease, s.Turn.TakeoverDelay, s.Turn.DeadHolder = s.ID(), t.Lease(), s.topic.takeover.delay(), ""
+	s.Turn.Worker, s.Turn.Lease, s.Turn.TakeoverDelay, s.Turn.DeadHolder = s.ID(), t.Lease(), s.topic.takeover.Delay(), ""
 	if s.topic.Literal {
 		s.Turn.TakeoverDelay = 0
 	}

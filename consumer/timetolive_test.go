@@ -272,10 +272,7 @@ func TestTimeToLiveEndsWhileTheLeaseIsRenewed(t *testing.T) {
 	c := newConsumer(t, rdb, Config{})
 	rdb.AddHook(&lateRenewal{clock, func() {
 		for _, x := range c.crew.schedule.Assigned(c.topics[0].scheduled) {
-			m := &asSlot(x).watchdog
-			m.mu.Lock()
-			m.until = time.Now().Add(-time.Second)
-			m.mu.Unlock()
+			asSlot(x).watchdog.Doubt()
 		}
 	}})
 	must.Do(t, c.Listen(topic, ListenerFunc(func(_ context.Context, d *Delivery) error {

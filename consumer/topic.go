@@ -8,7 +8,9 @@ import (
 	"github.com/slotmq/go-rmq/internal/protocol/script"
 	"github.com/slotmq/go-rmq/internal/sharing/fleet"
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
+	"github.com/slotmq/go-rmq/internal/worker/takeover"
 	"github.com/slotmq/go-rmq/internal/worker/verdict"
+	"github.com/slotmq/go-rmq/internal/worker/watchdog"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -17,12 +19,13 @@ type topic struct {
 	fleet.Topic
 	opts      ListenOptions
 	rules     verdict.Rules
+	limits    watchdog.Limits
 	listener  MessageListener
 	calls     *batchCalls // nil: the listener is called with one message after the other
 	scheduled *schedule.Topic
 	size      batchSize
 	gate      *gate
-	takeover  takeoverDelay
+	takeover  takeover.Topic
 	flow      *flowControl // nil: nothing is to be found out
 	rests     atomic.Int64 // until then, in ms, where the clock stands still; else its gate knows
 	trouble   atomic.Pointer[trouble]
@@ -49,12 +52,14 @@ func newTopic(t message.Topic, namespace string) *topic {
 
 // schedule makes the topic as the schedule knows it.
 func (t *topic) schedule() *schedule.Topic {
+	t.limits = watchdog.Limits{Timeout: t.opts.Timeout, Hung: t.opts.hung, Parallel: t.opts.Parallel, Together: t.calls != nil}
 	t.rules = verdict.Rules{Timeout: t.opts.Timeout, Deliveries: t.opts.MaxAttempts, Backoff: verdict.Backoff(t.opts.Backoff), Literal: t.Literal}
 	t.scheduled = &schedule.Topic{
 		Name: t.Name, Slots: t.Slots, Most: t.opts.Flow.Max, Value: t,
 		Gather:  t.gather(),
 		NewSlot: func(index int) *schedule.Slot { return newSlot(t, index) },
 	}
+	t.takeover.Name, t.takeover.Scheduled, t.takeover.Literal, t.takeover.Backoff = t.Name, t.scheduled, t.Literal, verdict.Backoff(t.opts.Backoff)
 	if t.calls != nil {
 		t.scheduled.Wants = t.calls.Most
 	}

@@ -8,10 +8,12 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/servers/wakeups"
+	"github.com/slotmq/go-rmq/internal/sharing/fleet"
 	"github.com/slotmq/go-rmq/internal/upkeep/deaths"
 	"github.com/slotmq/go-rmq/internal/upkeep/sweeper"
 	"github.com/slotmq/go-rmq/internal/worker"
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
+	"github.com/slotmq/go-rmq/internal/worker/takeover"
 )
 
 // Before another look at a slot that is busy, the waiting doubles between these.
@@ -27,7 +29,8 @@ type turns struct {
 	schedule  *schedule.Schedule
 	pace      *pace
 	batches   *batches
-	takeovers *takeovers
+	takeovers *takeover.Takeovers
+	fleet     *fleet.Fleet
 	announcer *wakeups.Publisher
 	deaths    *deaths.Reporter // nil: no topic has a listener to the dead
 	sweeper   *sweeper.Sweeper // nil: no topic has notes
@@ -59,7 +62,7 @@ func (c *turns) Answered(a *worker.Answer) {
 		logOf(x.Scheduled()).Debug("turns are answered again", zap.Int("repeated", x.Facts.Failures))
 	}
 	if a.Forgotten { // then Redis may not know the worker either
-		c.takeovers.fleet.Hurry(&x.topic.Topic)
+		c.fleet.Hurry(&x.topic.Topic)
 	}
 	if c.deaths != nil && mayHaveKilled(a) {
 		c.deaths.Look(x.Scheduled().Topic(), x.Index)
@@ -101,7 +104,7 @@ func (c *turns) Busy(a *worker.Answer) {
 	c.question(x, a.Holder, now)
 	x.term().Suspect(x.Scheduled(), a.Holder, now.Sub(x.busy))
 	if x.term().Lease() > 0 && a.Wait < silentHolder { // else it is proven dead, or keeps its lease
-		c.takeovers.ask(x.topic)
+		c.takeovers.Ask(&x.topic.takeover)
 	}
 	x.Rest(x.Facts, time.Now().Add(x.busyWait))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/servers/cluster"
+	"github.com/slotmq/go-rmq/internal/worker/note"
 )
 
 // A topic with Notes keeps beside each message what is known of its sends. It is read when the message is taken, and
@@ -26,33 +27,29 @@ func (d delivery) readNotes(h *Held) (late map[string]bool, ok bool) {
 	node, _, err := cluster.MasterFor(ctx, d.process.cfg.Redis, key) // a replica may not have them yet
 	if err == nil {
 		pipe := node.Pipeline()
-		notes, clock := pipe.HMGet(ctx, key, contents...), pipe.Time(ctx)
+		texts, clock := pipe.HMGet(ctx, key, contents...), pipe.Time(ctx)
 		if _, err = pipe.Exec(ctx); err == nil {
-			return d.told(h, notes.Val(), clock.Val()), true
+			return h.fill(note.Parse(d.qualified, h.Fence, texts.Val()), clock.Val()), true
 		}
 	}
 	d.log.Warn("Redis does not tell the notes of a batch, which is given back", zap.Int("slot", h.Slot), zap.Error(err))
 	return nil, false
 }
 
-// told fills in notes, and returns which messages come too late at a time.
-func (d delivery) told(h *Held, notes []any, now time.Time) (late map[string]bool) {
-	for i, x := range notes {
-		text, _ := x.(string)
-		n, read := protocol.ParseNote(text)
-		if !read || !n.Tells(h.Fence) {
+// fill fills in notes, and returns which messages come too late at a time.
+func (h *Held) fill(all []note.Note, now time.Time) (late map[string]bool) {
+	for i := range all {
+		n := all[i].Known()
+		if n == nil {
 			continue
 		}
 		m := &h.Messages[i]
 		m.Sends, m.FirstSent, m.LastSent, m.Headers = int(n.Sends), time.UnixMilli(n.First), time.UnixMilli(n.Last), n.Headers
-		if n.Expires > 0 {
-			m.Expires = time.UnixMilli(n.Expires)
-			if !m.Expires.After(now) {
-				if late == nil {
-					late = map[string]bool{}
-				}
-				late[m.Content] = true
+		if m.Expires = all[i].Expires(); !m.Expires.IsZero() && !m.Expires.After(now) {
+			if late == nil {
+				late = map[string]bool{}
 			}
+			late[m.Content] = true
 		}
 	}
 	return late

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/text/words"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -70,6 +69,3 @@ func withCause(ctx context.Context, err error) error {
 	}
 	return err
 }
-
-// Shorten keeps what is stored or logged for a person readable.
-func Shorten(s string) string { return words.Shorten(s, 1000) }

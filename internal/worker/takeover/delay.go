@@ -1,15 +1,15 @@
-package consumer
+package takeover
 
 import (
 	"sync"
 	"time"
 )
 
-// takeoverDelay is how long messages of a worker that died wait for their retry here, as
+// delay is how long messages of a worker that died wait for their retry here, as
 // the topic's Backoff says. Every turn names it, and hardly any needs it. So Backoff,
 // which is the user's and may take its time, is asked when another worker's batch is about
 // to be taken over, and never by a taker.
-type takeoverDelay struct {
+type delay struct {
 	mu     sync.Mutex
 	asking chan struct{} // closed with the answer; nil: not asked
 	asked  time.Time     // last
@@ -25,8 +25,8 @@ const (
 	delayHolds = time.Second
 )
 
-// delay is what the next turn names.
-func (x *takeoverDelay) delay() time.Duration {
+// Delay is what the next turn names.
+func (x *delay) Delay() time.Duration {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.last == 0 {
@@ -35,8 +35,8 @@ func (x *takeoverDelay) delay() time.Duration {
 	return x.last
 }
 
-// pending reports whether Backoff has not returned.
-func (x *takeoverDelay) pending() bool {
+// Pending reports whether Backoff has not returned.
+func (x *delay) Pending() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.asking != nil
@@ -44,7 +44,7 @@ func (x *takeoverDelay) pending() bool {
 
 // ask asks for the delay in a goroutine that begin begins, unless that was done a moment ago. What
 // it returns is closed when the answer is there.
-func (x *takeoverDelay) ask(begin func(func()), backoff func() time.Duration) <-chan struct{} {
+func (x *delay) ask(begin func(func()), backoff func() time.Duration) <-chan struct{} {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.asking != nil {
