@@ -31,7 +31,8 @@ func fixed(batch int) []change {
 
 var unpaced = []change{{"consumer/pace.go", "gapUnit, gapPower = 10.7, 0.75", "gapUnit, gapPower = 0, 0.75"}}
 
-var ownContexts = []change{{"consumer/batch.go", "\t\tb.call(ctx, i, b.delivery(i))", `		one, end := context.WithTimeoutCause(ctx.(*deadlineContext).Context, b.topic.opts.Timeout, ErrTimeout)
+var ownContexts = []change{{"consumer/batch.go", "\t\tb.call(ctx, i, b.delivery(i))", `		_ = ctx
+		one, end := context.WithTimeoutCause(b.term().Handlers(), b.topic.opts.Timeout, ErrTimeout)
 		b.call(one, i, b.delivery(i))
 		end()`}}
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/servers/away"
 	"github.com/slotmq/go-rmq/internal/worker/breaker"
+	"github.com/slotmq/go-rmq/internal/worker/expiry"
 	"github.com/slotmq/go-rmq/internal/worker/note"
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
 	"github.com/slotmq/go-rmq/internal/worker/verdict"
@@ -44,6 +44,7 @@ type batches struct {
 	away     *away.Watch
 	hide     logs.Privacy
 	watching watchdog.Config
+	server   expiry.Server // asked for its time
 }
 
 // batch is what one turn took, on its way through the handlers.
@@ -52,7 +53,6 @@ type batch struct {
 	*batches
 	watched watchdog.Batch
 	answer  protocol.Answer
-	fresh   bool          // it is surely told for the first time: see handle
 	since   time.Time     // when it got its place; zero: it has none, and is given back
 	shared  time.Time     // when it has had the place for long enough, if others wait for one
 	next    int           // the first message not started, which is also how many were started
@@ -61,11 +61,10 @@ type batch struct {
 	claimed time.Duration // when the last message was, since begun, in a serial batch with observers
 	untimed int32         // 1 + the message whose handler has just returned there; 0: none
 	late    int32         // of those before next: they came too late, were cancelled or passed over, and were not handled
-	clock   *serverClock  // for these; nil: not looked at yet
+	clock   expiry.Clock  // for these
 	notes   []note.Note   // of the messages, once they are read; nil: the topic has none
 
-	hider    *strings.Replacer // takes the contents out of texts; made when it is needed first
-	hideOnce sync.Once
+	texts logs.Texts // about its messages
 
 	deliveries []Delivery // one for each message, since a listener may keep its own
 }
@@ -80,9 +79,11 @@ func (c *batches) handle(x *slot, a protocol.Answer, fresh bool) {
 	x.results = x.results[:len(a.Contents)]
 	clear(x.results) // what is not started is handed back
 	x.Facts.Held, x.Facts.Few, x.Facts.Taken = true, x.topic.gather() > 0 && x.mood < breaker.OneByOne && few(&a, x.Turn.Count), len(a.Contents)
-	b := &batch{slot: x, batches: c, answer: a, fresh: fresh, deliveries: make([]Delivery, len(a.Contents))}
+	b := &batch{slot: x, batches: c, answer: a, deliveries: make([]Delivery, len(a.Contents))}
 	b.watched = watchdog.Batch{Limits: &x.topic.limits, Slot: x.Scheduled(), ID: x.ID(), Term: x.term(), Log: x.term().Log,
 		Keys: &x.Turn.Keys, Fence: a.Fence, Sent: x.Sent, Contents: a.Contents}
+	b.texts.Privacy, b.texts.Contents = c.hide, a.Contents
+	b.clock = expiry.Start(&c.server, b, x.Turn.Keys.Store, a.Fence, x.Sent, fresh)
 	c.life.Hold()
 	since, now := x.Work(x.Facts)
 	if now {
@@ -306,7 +307,7 @@ func (b *batch) ended(ctx context.Context, i int, err error) sign {
 // panicked is the error of a handler that panicked over some messages.
 func (b *batch) panicked(p any, ds ...*Delivery) error {
 	err := fmt.Errorf("%w: %v", ErrPanic, p)
-	b.term().Log.Warn("handler panicked", b.about(ds[0], zap.Int("messages", len(ds)), zap.String("error", b.text(err)), zap.ByteString("stack", debug.Stack()))...)
+	b.term().Log.Warn("handler panicked", b.about(ds[0], zap.Int("messages", len(ds)), zap.String("error", b.texts.Of(err)), zap.ByteString("stack", debug.Stack()))...)
 	return err
 }
 
@@ -317,13 +318,13 @@ func (b *batch) judge(ctx context.Context, i int, err error) verdict.Verdict {
 	}
 	d := &b.deliveries[i]
 	v, rest := b.topic.rules.Judge(ctx, b.answer.Attempt, err, func(p any) {
-		b.log.Error(verdict.BackoffPanicked, b.about(d, zap.String("panic", b.text(p)))...)
+		b.log.Error(verdict.BackoffPanicked, b.about(d, zap.String("panic", b.texts.Of(p)))...)
 	})
-	log, reason := b.term().Log, b.text(v.Reason)
+	log, reason := b.term().Log, b.texts.Of(v.Reason)
 	v.Reason = logs.Shorten(v.Reason)
 	switch {
 	case rest > 0:
-		return b.pushedBack(d, rest, v)
+		return pushedBack(b, d, rest, v)
 	case v.Fate == verdict.Snoozed:
 		log.Debug("message is put back by its handler", b.about(d, zap.String("reason", reason), zap.Duration("in", v.Delay))...)
 	case v.Fate == verdict.Dead:
@@ -355,7 +356,7 @@ func (b *batch) finish() {
 	if x.event != nil {
 		x.finished()
 	}
-	x.over = b.over()
+	x.over = overOf(b)
 	handled := b.next - int(b.late)
 	if x.Facts.Taken = handled; handled > 0 {
 		lasted := time.Since(b.watched.Begun)

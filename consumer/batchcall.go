@@ -44,7 +44,7 @@ func (b *batch) together() {
 // joins reports whether a later message may be in one call with an earlier one. Redis is not asked
 // for its time here: the messages that are in the call already could expire meanwhile.
 func (b *batch) joins(earlier, later int) bool {
-	if !b.sameDue(earlier, later) || b.watchdog.Cancelled(later) {
+	if !b.topic.calls.sameDue(&b.answer, earlier, later) || b.watchdog.Cancelled(later) {
 		return false
 	}
 	if !b.mayExpire() {
@@ -56,12 +56,12 @@ func (b *batch) joins(earlier, later int) bool {
 
 // sameDue reports whether two messages were due close enough for one call. They stand in the
 // order of their times.
-func (b *batch) sameDue(earlier, later int) bool {
-	most := b.topic.calls.SameDue
+func (c *batchCalls) sameDue(a *protocol.Answer, earlier, later int) bool {
+	most := c.SameDue
 	if most == 0 {
 		return true
 	}
-	first, last := b.answer.Due(earlier), b.answer.Due(later)
+	first, last := a.Due(earlier), a.Due(later)
 	return !first.IsZero() && !last.IsZero() && last.Sub(first) <= most
 }
 

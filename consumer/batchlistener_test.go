@@ -332,8 +332,8 @@ func TestSameDueCutsABatch(t *testing.T) {
 			}
 		}
 	}
-	toldAgain := batch{slot: &slot{topic: &topic{calls: &batchCalls{BatchOptions: BatchOptions{SameDue: time.Hour}}}}, answer: protocol.Answer{Contents: []string{"a", "b"}}}
-	if toldAgain.sameDue(0, 1) {
+	calls := &batchCalls{BatchOptions: BatchOptions{SameDue: time.Hour}}
+	if toldAgain := (&protocol.Answer{Contents: []string{"a", "b"}}); calls.sameDue(toldAgain, 0, 1) {
 		t.Error("a batch without times is not cut")
 	}
 }

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"go.uber.org/zap"
+
+	"github.com/slotmq/go-rmq/internal/logs"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/upkeep/deaths"
 	"github.com/slotmq/go-rmq/internal/worker"
@@ -91,7 +94,10 @@ func (w *crew) makeReporter(c *Consumer) {
 	}
 	if topics != nil {
 		w.deaths = deaths.New(deaths.Config{
-			Needs: w.needs, TimedOut: ErrTimeout, About: c.aboutDeath,
+			Needs: w.needs, TimedOut: ErrTimeout,
+			About: func(d *protocol.Death, err error) []zap.Field {
+				return aboutDeath(logs.Privacy(c.cfg.HideContents), d, err)
+			},
 		}, topics)
 	}
 }

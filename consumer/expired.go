@@ -6,14 +6,10 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/slotmq/go-rmq/internal/worker/verdict"
+	"github.com/slotmq/go-rmq/internal/servers/cluster"
+	"github.com/slotmq/go-rmq/internal/servers/wait"
+	"github.com/slotmq/go-rmq/internal/worker/expiry"
 )
-
-// What expires rarely asks for the time. It is looked at when a message's handler would be called. The fence is never
-// smaller than the clock of Redis at the take, in µs. So the fence plus the time since that turn was sent is a clock
-// that is never slow: what is in time by it is so. Otherwise Redis is asked, once for a batch, and the worker goes on
-// from that answer. If Redis does not answer, the worker asks again and keeps the batch: handed back, it would come
-// again at once.
 
 // Expired says what becomes of a message that comes too late: later than MaxLate, or when its
 // time to live is over.
@@ -45,7 +41,7 @@ func (b *batch) mayExpire() bool { return b.topic.opts.MaxLate > 0 || b.notes !=
 // in time.
 func (b *batch) passExpired() bool {
 	from := b.next
-	defer func() { b.logExpired(from, b.next) }()
+	defer func() { logExpired(b, from, b.next) }()
 	for ; b.next < len(b.answer.Contents); b.next++ {
 		if inTime, ok := b.inTime(b.next, true); inTime || !ok {
 			return ok
@@ -56,50 +52,26 @@ func (b *batch) passExpired() bool {
 }
 
 // inTime reports whether message i is in time. If it comes too late, its result says so from now on.
-// It is not known (not ok) if Redis did not say, or was not to be asked: then the message must not
-// be handled.
+// It is not known (not ok) if Redis did not say, or was not to be asked.
 //
 // MaxLate is only for first deliveries, since retries are not due at a time: see Delivery.Due. A
 // time to live ends for retries, too.
 func (b *batch) inTime(i int, ask bool) (inTime, ok bool) {
-	var reason string
-	if most := b.topic.opts.MaxLate; most > 0 {
-		if due := b.answer.Due(i); !due.IsZero() {
-			by, ok := b.past(due.Add(most), ask)
-			if !ok {
-				return false, false
-			}
-			if by > 0 {
-				reason = fmt.Sprintf("expired: due %s, late by %v", stamp(due), (by + most).Round(time.Millisecond))
-			}
-		}
+	rules := expiry.Rules{MaxLate: b.topic.opts.MaxLate, Drop: b.topic.opts.Expired == ExpiredDrop}
+	var end time.Time
+	if b.notes != nil {
+		end = b.notes[i].Expires()
 	}
-	if end := b.endOfLife(i); reason == "" && !end.IsZero() {
-		by, ok := b.past(end.Add(-1), ask) // at that moment it is over already
-		if !ok {
-			return false, false
-		}
-		if by > 0 {
-			reason = fmt.Sprintf("expired: its time to live ended %s, %v ago", stamp(end), by.Round(time.Millisecond))
-		}
+	v, inTime, ok := rules.Judge(&b.clock, b.answer.Due(i), end, ask)
+	if ok && !inTime {
+		b.results[i] = v
 	}
-	if reason == "" {
-		return true, true
-	}
-	v := verdict.Verdict{Fate: verdict.Dead, Reason: reason, Err: ErrExpired}
-	if b.topic.opts.Expired == ExpiredDrop {
-		v.Fate = verdict.Dropped
-	}
-	b.results[i] = v
-	return false, true
+	return inTime, ok
 }
-
-// stamp is a moment as reasons have it.
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // logExpired writes a line about messages that came too late: one for all of them, which names
 // the first.
-func (b *batch) logExpired(from, to int) {
+func logExpired(b *batch, from, to int) {
 	if from == to {
 		return
 	}
@@ -109,4 +81,17 @@ func (b *batch) logExpired(from, to int) {
 	} else {
 		log.Error("messages came too late and are dead", zap.String("key", b.Turn.Keys.Dead))
 	}
+}
+
+// noAnswer is how long a question is not asked again that has no answer.
+const noAnswer = time.Second
+
+// AskAgain notes that Redis has not answered a question about the batch, without which its
+// messages may not be handled. It waits for a moment, and reports whether the batch is still held:
+// what is handed back loses its time, so it is asked again as long as that may help.
+func (b *batch) AskAgain(err error, say string) bool {
+	cluster.NoteError(b.life.Requests, b.rdb, err)
+	logOf(b.Scheduled()).Log(b.away.Level(b.Turn.Keys.Store, err), say, zap.Error(err))
+	b.topic.meets(err)
+	return !b.Leaving() && b.watchdog.Holds(time.Now()) && wait.Sleep(b.life.Requests, noAnswer)
 }

@@ -16,11 +16,11 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/slotmq/go-rmq/internal/lifetime"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/worker/expiry"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
 	"github.com/slotmq/go-rmq/slots"
@@ -271,7 +271,7 @@ func TestMaxLateIsForFirstDeliveries(t *testing.T) {
 
 func TestMessageWhoseTimeIsNotKnownIsNotLate(t *testing.T) {
 	t.Parallel()
-	toldAgain := batch{slot: &slot{topic: new(topic)}, answer: protocol.Answer{Attempt: 1, Contents: []string{"a"}}}
+	toldAgain := batch{slot: &slot{topic: new(topic)}, answer: protocol.Answer{Attempt: 1, Contents: []string{"a"}}, clock: expiry.Start(&expiry.Server{}, nil, "", 1, time.Now(), false)}
 	if !toldAgain.passExpired() || toldAgain.next > 0 {
 		t.Error("it is not handled")
 	}
@@ -316,30 +316,7 @@ func TestCloseWhileRedisDoesNotSay(t *testing.T) {
 	}
 }
 
-// Whether a moment is over is only said for sure: of one between the bounds that a reading of the
-// clock gives, it is waited for until it is.
-func TestServerClock(t *testing.T) {
-	t.Parallel()
-	read, asked := time.UnixMilli(1_000_000), time.Now().Add(-10*time.Hour)
-	answered := asked.Add(time.Hour)
-	b := batch{batches: &batches{life: lifetime.New()}, clock: &serverClock{read, asked, answered}}
-	now := read.Add(time.Since(asked)) // what its clock shows at the most
-	for moment, want := range map[time.Time]struct{ over, sure bool }{
-		now.Add(-2 * time.Hour):    {true, true},
-		now.Add(-30 * time.Minute): {false, false},
-		now.Add(time.Hour):         {false, true},
-	} {
-		if by, ok := b.past(moment, false); ok != want.sure || by > 0 != want.over {
-			t.Errorf("%v: over for %v, sure %v", moment.Sub(now), by, ok)
-		}
-	}
-	if by, ok := b.past(read.Add(time.Since(answered)+20*time.Millisecond), true); !ok || by <= 0 {
-		t.Errorf("over for %v, sure %v", by, ok)
-	}
-	b.clock = &serverClock{read: read, asked: asked} // a fence: it may be ahead
-	if _, ok := b.past(now.Add(-2*time.Hour), false); ok {
-		t.Error("it is over by a clock that nobody has read")
-	}
+func TestExpiredAsText(t *testing.T) {
 	if got := fmt.Sprint(ExpiredDead, ExpiredDrop, Expired(7)); got != "dead drop Expired(7)" {
 		t.Error(got)
 	}

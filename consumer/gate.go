@@ -87,7 +87,7 @@ func (g *gate) ended(b *batch, i int, s sign) {
 		known := !d.FirstFailure.IsZero() && d.FirstFailure.UnixMicro() < g.good.Load()
 		g.breaker.Fails(now, permit, breaker.Message{Content: maphash.String(seed, d.Content), Retry: d.Attempt > 1, Known: known})
 		if _, _, on := g.breaker.Outage(); on && g.said.since.IsZero() {
-			g.why = b.text(b.results[i].Reason)
+			g.why = b.texts.Of(b.results[i].Reason)
 		}
 	default:
 		g.breaker.Returned(permit)

@@ -73,23 +73,15 @@ func (b *batch) readNotes() bool {
 			b.notes = all
 			return true
 		}
-		if !b.askAgain(err, "Redis does not tell the notes of messages; it is asked again") {
+		if !b.AskAgain(err, "Redis does not tell the notes of messages; it is asked again") {
 			return false
 		}
 	}
 }
 
-// endOfLife is when the time to live of message i ends; zero: never.
-func (b *batch) endOfLife(i int) time.Time {
-	if b.notes == nil {
-		return time.Time{}
-	}
-	return b.notes[i].Expires()
-}
-
-// over are the messages that are handled, dead or dropped, and have notes. Nobody needs the notes
+// overOf are the messages of a batch that are handled, dead or dropped, and have notes. Nobody needs the notes
 // when Redis has heard what became of the messages.
-func (b *batch) over() (contents []string) {
+func overOf(b *batch) (contents []string) {
 	for i := range b.notes {
 		if b.notes[i].Kept() && b.results[i].Fate.Over() {
 			contents = append(contents, b.answer.Contents[i])

@@ -14,8 +14,8 @@ import (
 // after the rest, or to the one that gets the slot.
 
 // pushedBack is what becomes of a message that its handler pushed back.
-func (b *batch) pushedBack(d *Delivery, rest time.Duration, v verdict.Verdict) verdict.Verdict {
-	b.term().Log.Debug("message is pushed back by its handler", b.about(d, zap.String("reason", b.text(v.Reason)), zap.Duration("for", rest))...)
+func pushedBack(b *batch, d *Delivery, rest time.Duration, v verdict.Verdict) verdict.Verdict {
+	b.term().Log.Debug("message is pushed back by its handler", b.about(d, zap.String("reason", b.texts.Of(v.Reason)), zap.Duration("for", rest))...)
 	if clock := frozen.Clock(b.rdb); clock != nil { // no time passes while a test waits for what is due
 		b.topic.restUntil(clock().Add(rest))
 		v.Fate, v.Delay = verdict.Snoozed, rest

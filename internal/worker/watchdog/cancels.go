@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/logs"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/worker/verdict"
 )
@@ -49,36 +50,35 @@ func (m *Watchdog) Hurry() {
 }
 
 // askAgain has the batch asked about at once if it was in a hurry meanwhile.
-func (m *Watchdog) askAgain() {
-	if m.again {
-		m.again, m.lease.touchAt = false, time.Now()
+func (c *cancels) askAgain(l *lease) {
+	if c.again {
+		c.again, l.touchAt = false, time.Now()
 	}
 }
 
 // heed cancels the handlers of messages that are asked for.
-func (m *Watchdog) heed(asked protocol.Cancels) {
+func (c *cancels) heed(b *Batch, asked protocol.Cancels, hide logs.Privacy, cancel context.CancelCauseFunc) {
 	if len(asked) == 0 {
 		return
 	}
-	b := m.batch
-	if m.which == nil {
-		m.which = make([]bool, len(b.Contents))
+	if c.which == nil {
+		c.which = make([]bool, len(b.Contents))
 	}
 	for i, content := range b.Contents {
-		if m.which[i] || !asked.Has(content) {
+		if c.which[i] || !asked.Has(content) {
 			continue
 		}
-		m.which[i] = true
-		m.some.Store(true)
-		b.log().Info("a message is cancelled that is in flight", m.Hide.Content(content)...)
+		c.which[i] = true
+		c.some.Store(true)
+		b.log(hide, i).Info("a message is cancelled that is in flight")
 		switch {
 		case b.Together: // others are handled in the same call
 		case b.Parallel:
-			if m.each != nil && m.each[i] != nil {
-				m.each[i](verdict.ErrCancelled)
+			if c.each != nil && c.each[i] != nil {
+				c.each[i](verdict.ErrCancelled)
 			}
-		case i == m.current:
-			m.cancel(verdict.ErrCancelled)
+		case i == c.current:
+			cancel(verdict.ErrCancelled)
 		}
 	}
 }

@@ -8,7 +8,18 @@ import (
 
 // Long returns what the handler of the batch runs, if it has run for some time. When it began is by the clock of this machine.
 func (m *Watchdog) Long(now time.Time, atLeast time.Duration) (r protocol.Running, ok bool) {
-	contents := m.runs(now, atLeast, &r)
+	m.mu.Lock()
+	b := m.batch
+	if b == nil || b.running(now) < atLeast {
+		m.mu.Unlock()
+		return r, false
+	}
+	r = protocol.Running{Slot: b.Slot.Index, Worker: b.ID, Since: b.started, Timeout: b.Timeout, Fence: b.Fence}
+	if b.Parallel {
+		r.Since = b.Begun
+	}
+	contents := m.handled(b)
+	m.mu.Unlock()
 	if len(contents) == 0 {
 		return r, false
 	}
@@ -16,25 +27,17 @@ func (m *Watchdog) Long(now time.Time, atLeast time.Duration) (r protocol.Runnin
 	return r, true
 }
 
-// runs returns the contents that the handler runs, for long.
-func (m *Watchdog) runs(now time.Time, atLeast time.Duration, r *protocol.Running) (contents []string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	b := m.batch
-	if b == nil || m.running(now) < atLeast {
-		return nil
-	}
-	*r = protocol.Running{Slot: b.Slot.Index, Worker: b.ID, Since: m.started, Timeout: b.Timeout, Fence: b.Fence}
+// handled are the contents that handlers have now.
+func (c *cancels) handled(b *Batch) (contents []string) {
 	switch {
 	case b.Parallel:
-		r.Since = b.Begun
-		for i, cancel := range m.each {
+		for i, cancel := range c.each {
 			if cancel != nil {
 				contents = append(contents, b.Contents[i])
 			}
 		}
-	case m.current >= 0:
-		contents = b.Contents[m.current:max(m.current+1, m.behind)]
+	case c.current >= 0:
+		contents = b.Contents[c.current:max(c.current+1, c.behind)]
 	}
 	return contents
 }

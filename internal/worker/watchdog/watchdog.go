@@ -40,10 +40,9 @@ type Watchdog struct {
 	timer    *time.Timer
 	batch    *Batch // nil: none
 	lease    lease
-	started  time.Time // the message handled last; zero: none was
-	lost     bool      // the lease
-	touching bool      // a touch by the timer has no answer yet; the one in Start does not set it
-	hung     bool      // the handler ignores its context: the lease is kept no longer
+	lost     bool // the lease
+	touching bool // a touch by the timer has no answer yet; the one in Start does not set it
+	hung     bool // the handler ignores its context: the lease is kept no longer
 	cancels
 
 	ctx    *deadlineContext // of the messages; renewed after one of them timed out
@@ -63,6 +62,8 @@ type Batch struct {
 	Begun time.Time // when its handlers did; zero while it waits for a permit
 
 	Contents []string
+
+	started time.Time // the message handled last; zero: none was. The watchdog's lock guards it
 }
 
 // Limits are those of a topic's handlers.
@@ -98,7 +99,7 @@ func (m *Watchdog) Begin(c *Config, b *Batch) {
 	m.mu.Lock() // the timer may fire for the batch before
 	defer m.mu.Unlock()
 	m.Config, m.batch = c, b
-	m.started, m.lost, m.touching, m.hung = time.Time{}, false, false, false
+	m.lost, m.touching, m.hung = false, false, false
 	m.ctx, m.cancel = nil, nil
 	m.cancels.clear()
 	m.lease.renewed(b.Sent, b.Term.Lease(), m.AskEvery)
@@ -147,7 +148,7 @@ func (m *Watchdog) Start(now time.Time, i int) (context.Context, bool) {
 		m.ctx = new(deadlineContext)
 		m.ctx.Context, m.cancel = context.WithCancelCause(term.Handlers())
 	}
-	m.started = now
+	m.batch.started = now
 	if m.batch.Parallel {
 		return m.alone(m.ctx.Context, len(m.batch.Contents), i), true // each message has a deadline of its own
 	}
@@ -175,22 +176,22 @@ func (m *Watchdog) End() {
 }
 
 // running is how long the oldest handler has surely been running.
-func (m *Watchdog) running(now time.Time) time.Duration {
-	if m.started.IsZero() {
-		return 0 // it waits for a place, or for what its handlers have to know
+func (b *Batch) running(now time.Time) time.Duration {
+	if b.started.IsZero() {
+		return 0 // it waits for a permit, or for what its handlers have to know
 	}
-	if m.batch.Parallel {
-		return now.Sub(m.batch.Begun) - EarlyFinish
+	if b.Parallel {
+		return now.Sub(b.Begun) - EarlyFinish
 	}
-	return now.Sub(m.started)
+	return now.Sub(b.started)
 }
 
 // arm sets the timer to whatever comes next. The caller holds m.mu.
 func (m *Watchdog) arm() {
 	b, now := m.batch, time.Now()
-	in := b.Hung - m.running(now)
+	in := b.Hung - b.running(now)
 	if !b.Parallel && (m.ctx == nil || m.ctx.Err() == nil) {
-		in = min(in, b.Timeout-m.running(now))
+		in = min(in, b.Timeout-b.running(now))
 	}
 	switch {
 	case m.lost, m.touching && m.lease.until.IsZero():
@@ -216,15 +217,15 @@ func (m *Watchdog) look() {
 		return // the batch ended as the timer fired
 	}
 	b, now := m.batch, time.Now()
-	running := m.running(now)
+	running := b.running(now)
 	if !b.Parallel && m.ctx != nil && m.ctx.Err() == nil && running >= b.Timeout {
 		m.cancel(verdict.ErrTimeout)
-		m.log().Warn("handler has run for longer than its timeout; its context is cancelled")
+		b.log(m.Hide, m.current).Warn("handler has run for longer than its timeout; its context is cancelled")
 	}
 	if running >= b.Hung {
 		m.hung = true
 		b.Term.Hung(b.Slot)
-		m.log().Error("handler ignores its context; its batch is not kept any longer", zap.Duration("running", running))
+		b.log(m.Hide, m.current).Error("handler ignores its context; its batch is not kept any longer", zap.Duration("running", running))
 		return
 	}
 	if m.touching && !m.lost && m.lease.over(now) {
@@ -240,7 +241,7 @@ func (m *Watchdog) look() {
 			m.touch(b)
 			if m.batch == b && !m.hung {
 				m.touching = false
-				m.askAgain()
+				m.askAgain(&m.lease)
 				m.arm()
 			}
 		})
@@ -263,13 +264,13 @@ func (m *Watchdog) touch(b *Batch) {
 	case m.batch != b || m.lost: // it ended meanwhile
 	case err == nil && held:
 		m.lease.renewed(sent, b.Term.Lease(), m.AskEvery)
-		m.heed(asked)
+		m.heed(b, asked, m.Hide, m.cancel)
 	case !leased:
 		m.lease.touchAt = now.Add(m.AskEvery / 10)
 	case err == nil || m.lease.over(now):
 		m.lose(err)
 	default:
-		m.log().Log(level, "the lease of a batch could not be renewed", zap.Error(err))
+		b.log(m.Hide, m.current).Log(level, "the lease of a batch could not be renewed", zap.Error(err))
 		m.lease.touchAt = now.Add(b.Term.Lease() / 20)
 	}
 }
@@ -277,23 +278,19 @@ func (m *Watchdog) touch(b *Batch) {
 // lose notes that the lease is lost, to err or to another worker, and cancels
 // the handlers.
 func (m *Watchdog) lose(err error) {
+	b := m.batch
 	m.lost = true
 	if m.cancel != nil {
 		m.cancel(verdict.ErrLeaseLost)
 	}
-	m.log().Warn("the lease of a batch is lost; its handlers are cancelled", zap.Error(err))
+	b.log(m.Hide, m.current).Warn("the lease of a batch is lost; its handlers are cancelled", zap.Error(err))
 }
 
-// log is for lines about the message handled last, unless several are handled at the same time.
-func (m *Watchdog) log() *zap.Logger {
-	log := m.batch.log()
-	if m.current < 0 {
+// log is for lines about the message handled last, unless several are handled at the same time: then it is below 0.
+func (b *Batch) log(hide logs.Privacy, last int) *zap.Logger {
+	log := b.Log.With(zap.String("topic", b.Slot.Topic().Name), zap.Int("slot", b.Slot.Index))
+	if last < 0 {
 		return log
 	}
-	return log.With(m.Hide.Content(m.batch.Contents[m.current])...)
-}
-
-// log names the slot in every line.
-func (b *Batch) log() *zap.Logger {
-	return b.Log.With(zap.String("topic", b.Slot.Topic().Name), zap.Int("slot", b.Slot.Index))
+	return log.With(hide.Content(b.Contents[last])...)
 }
