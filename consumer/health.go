@@ -14,8 +14,8 @@ import (
 // that stands still for a while must not be taken for a taker that does.
 const stuckAfter = 30 * time.Second
 
-// troubleLasts is for how long a trouble is reported after it was met last. It is met each second while it lasts.
-const troubleLasts = 5 * time.Second
+// errorLasts is for how long a lasting error is reported after it was met last. It is met each second while it lasts.
+const errorLasts = 5 * time.Second
 
 // leastQuiet is how long nothing need be heard of Redis, where SafetyLook is short.
 const leastQuiet = 5 * time.Second
@@ -45,7 +45,7 @@ func (c *Consumer) Health() error {
 	look := c.topics[0].opts.SafetyLook
 	for _, t := range c.topics {
 		look = min(look, t.opts.SafetyLook)
-		if x := t.trouble.Load(); x != nil && time.Since(x.at) < troubleLasts {
+		if x := t.lasting.Load(); x != nil && time.Since(x.at) < errorLasts {
 			return fmt.Errorf("messages of topic %s cannot be handled: %w", t.Name, x)
 		}
 	}

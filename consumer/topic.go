@@ -28,11 +28,11 @@ type topic struct {
 	takeover  takeover.Topic
 	flow      *flowControl // nil: nothing is to be found out
 	rests     atomic.Int64 // until then, in ms, where the clock stands still; else its gate knows
-	trouble   atomic.Pointer[trouble]
+	lasting   atomic.Pointer[lastingError]
 }
 
-// trouble is why messages of a topic cannot be handled until somebody mends it, and when it was met last.
-type trouble struct {
+// lastingError is why messages of a topic cannot be handled until somebody mends it, and when it was met last.
+type lastingError struct {
 	error
 	at time.Time
 }
@@ -40,7 +40,7 @@ type trouble struct {
 // meets notes an error if it is one that lasts: a key is of a wrong type.
 func (t *topic) meets(err error) {
 	if script.IsWrongType(err) {
-		t.trouble.Store(&trouble{err, time.Now()})
+		t.lasting.Store(&lastingError{err, time.Now()})
 	}
 }
 

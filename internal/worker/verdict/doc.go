@@ -10,5 +10,5 @@
 //
 // What a handler returns is the user's, and its methods may panic. A Backoff may, too. Here that harms nothing.
 //
-// The package calls no handler: see package batch. It does not know when a message expires, nor who cancels it.
+// The package calls no handler: see package consumer. It does not know when a message expires, nor who cancels it.
 package verdict

@@ -4,5 +4,5 @@
 // cancelled; renews the lease of a batch that takes long; cancels all handlers of a batch whose lease is lost; and gives a
 // slot up whose handler ignores that.
 //
-// The package calls no handler, and does not know what becomes of messages: see packages batch and verdict.
+// The package calls no handler, and does not know what becomes of messages: see packages consumer and verdict.
 package watchdog
