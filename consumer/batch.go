@@ -16,6 +16,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/servers/away"
 	"github.com/slotmq/go-rmq/internal/worker/breaker"
 	"github.com/slotmq/go-rmq/internal/worker/expiry"
+	"github.com/slotmq/go-rmq/internal/worker/gate"
 	"github.com/slotmq/go-rmq/internal/worker/note"
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
 	"github.com/slotmq/go-rmq/internal/worker/verdict"
@@ -78,7 +79,7 @@ func (c *batches) handle(x *slot, a protocol.Answer, fresh bool) {
 	}
 	x.results = x.results[:len(a.Contents)]
 	clear(x.results) // what is not started is handed back
-	x.Facts.Held, x.Facts.Few, x.Facts.Taken = true, x.topic.gather() > 0 && x.mood < breaker.OneByOne && few(&a, x.Turn.Count), len(a.Contents)
+	x.Facts.Held, x.Facts.Few, x.Facts.Taken = true, x.topic.gather() > 0 && x.state < breaker.OneByOne && few(&a, x.Turn.Count), len(a.Contents)
 	b := &batch{slot: x, batches: c, answer: a, deliveries: make([]Delivery, len(a.Contents))}
 	b.watched = watchdog.Batch{Limits: &x.topic.limits, Slot: x.Scheduled(), ID: x.ID(), Term: x.term(), Log: x.term().Log,
 		Keys: &x.Turn.Keys, Fence: a.Fence, Sent: x.Sent, Contents: a.Contents}
@@ -249,7 +250,7 @@ func (b *batch) claim() (i int, ctx context.Context, ok bool) {
 			}
 		}
 	}
-	if b.results[b.next].Permit, ok = b.topic.gate.begin(b.mood); !ok {
+	if b.results[b.next].Permit, ok = b.topic.gate.Begin(b.state); !ok {
 		return 0, nil, false
 	}
 	i = b.next
@@ -278,7 +279,7 @@ func (b *batch) call(ctx context.Context, i int, d *Delivery) {
 		if p := recover(); p != nil {
 			err = b.panicked(p, d)
 		}
-		b.topic.gate.ended(b, i, b.ended(ctx, i, err))
+		show(b, i, b.ended(ctx, i, err))
 		switch {
 		case b.event == nil:
 		case b.topic.opts.Parallel:
@@ -291,17 +292,17 @@ func (b *batch) call(ctx context.Context, i int, d *Delivery) {
 }
 
 // ended notes what became of message i, whose listener returned an error or nil, and returns what
-// that is a sign of.
-func (b *batch) ended(ctx context.Context, i int, err error) sign {
+// that shows.
+func (b *batch) ended(ctx context.Context, i int, err error) gate.Evidence {
 	v := &b.results[i]
 	if err == nil {
 		v.Fate = verdict.Done
-		return success
+		return gate.Success
 	}
 	took, permit := v.Took, v.Permit
 	*v = b.judge(ctx, i, err)
 	v.Took, v.Permit = took, permit
-	return signOf(ctx, v.Fate, err)
+	return evidence(ctx, v.Fate, err)
 }
 
 // panicked is the error of a handler that panicked over some messages.
@@ -351,7 +352,7 @@ func (b *batch) finish() {
 		x.Verdicts = append(x.Verdicts, v.Report(&b.answer, i))
 	}
 	if good {
-		x.topic.gate.succeeded(b.answer.Fence, b.Sent)
+		x.topic.gate.Succeeded(b.answer.Fence, b.Sent)
 	}
 	if x.event != nil {
 		x.finished()

@@ -2,13 +2,11 @@ package consumer
 
 import (
 	"context"
-	"math"
-	"math/rand/v2"
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/protocol/limits"
-	"github.com/slotmq/go-rmq/internal/worker/breaker"
+	"github.com/slotmq/go-rmq/internal/worker/gate"
 	"github.com/slotmq/go-rmq/internal/worker/verdict"
 )
 
@@ -78,14 +76,14 @@ func (b *batch) callTogether(ctx context.Context, from, to int) {
 		if p := recover(); p != nil {
 			err = b.panicked(p, x.Messages...)
 		}
-		all := neither // of the call: one success, or else one failure, however many messages it had
+		all := gate.NoEvidence // of the call: one success, or else one failure, however many messages it had
 		for i, err := range x.end(err) {
-			if s := b.ended(ctx, from+i, err); s == success || all == neither {
-				all = s
+			if e := b.ended(ctx, from+i, err); e == gate.Success || all == gate.NoEvidence {
+				all = e
 			}
 			b.results[from+i].Took = took
 		}
-		b.topic.gate.ended(b, from, all)
+		show(b, from, all)
 	}()
 	err = b.topic.calls.listener.OnBatch(ctx, x)
 }
@@ -107,18 +105,10 @@ func few(a *protocol.Answer, count int) bool {
 	return a.Attempt == 1 && n < count && bytes+bytes/n <= limits.BatchBytes
 }
 
-// count is how many messages the next batch of a slot is to take, with places to handle
-// them at the same time, in a mood of the topic's gate; or the place of the one that a probe takes.
-// That is drawn so that few of the first and many of all are tried equally often.
-func (t *topic) count(places int, m breaker.Mood) int {
-	switch {
-	case m == breaker.ProbeLast:
-		return protocol.MaxBatch
-	case m == breaker.ProbeDrawn:
-		return int(math.Pow(protocol.MaxBatch, rand.Float64()))
-	case m >= breaker.OneByOne:
-		return 1
-	case t.calls != nil:
+// count is how many messages the next batch of a slot is to take as a rule, with places to handle
+// them at the same time.
+func (t *topic) count(places int) int {
+	if t.calls != nil {
 		return t.calls.Most
 	}
 	return t.size.count(places)

@@ -23,6 +23,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/worker/breaker"
 	"github.com/slotmq/go-rmq/internal/worker/expiry"
 	"github.com/slotmq/go-rmq/internal/worker/flow"
+	"github.com/slotmq/go-rmq/internal/worker/gate"
 	"github.com/slotmq/go-rmq/internal/worker/longrun"
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
 	"github.com/slotmq/go-rmq/internal/worker/takeover"
@@ -49,7 +50,7 @@ type crew struct {
 	sweeper   *sweeper.Sweeper     // nil: no topic has notes
 	observers *observers.Observers // nil: nothing observes
 	news      *news                // nil: likewise
-	outages   *outages
+	outages   *gate.Outages
 	longRuns  *longrun.Reporter
 }
 
@@ -93,7 +94,11 @@ func (w *crew) build(c *Consumer) {
 		w.news = &news{life: w.life, observers: w.observers, schedule: w.schedule}
 		w.schedule.Moves.Record()
 	}
-	w.outages, w.longRuns = newOutages(c, w), newLongRuns(c, w)
+	w.outages = gate.NewOutages(gate.OutagesConfig{
+		Life: w.life, Scripts: c.scripts, Log: c.log, Observers: w.observers,
+		Worker: func() string { return w.fleet.Present().Worker() }, Done: w.schedule.Done(),
+	})
+	w.longRuns = newLongRuns(c, w)
 	for _, t := range w.topics {
 		t.gate = w.newGate(c, t)
 	}
@@ -135,14 +140,12 @@ func (w *crew) build(c *Consumer) {
 
 // newGate makes the gate of a topic. Where a test moves the clock of Redis no breaker would ever
 // see its pauses end.
-func (w *crew) newGate(c *Consumer, t *topic) *gate {
-	g := &gate{within: t.opts.hung, most: t.opts.Concurrency, wanted: t.opts.Concurrency, places: t.scheduled}
+func (w *crew) newGate(c *Consumer, t *topic) *gate.Gate {
+	cfg := gate.Config{Places: t.scheduled, Most: t.opts.Concurrency, Within: t.opts.hung, Report: w.outages.Of(t.Topic.Topic, t.Qualified)}
 	if !t.opts.NoBreaker && frozen.Clock(c.rdb) == nil {
-		g.breaker = breaker.New(g.most, c.longestPause)
-		g.mood.Store(breaker.Counting) // until the first success, since what is due first may be poison
-		g.report = func(x outage) { w.outages.add(t, x) }
+		cfg.Breaker = breaker.New(cfg.Most, c.longestPause)
 	}
-	return g
+	return gate.New(cfg)
 }
 
 // newLongRuns makes what shows people which messages are handled for long.
@@ -181,7 +184,7 @@ func (w *crew) run(sub *wakeups.Subscription) {
 	w.life.Go(w.lookout.Run)
 	w.life.Go(w.policies.Run)
 	w.life.Go(w.planner.Run)
-	w.life.Go(w.outages.run)
+	w.life.Go(w.outages.Run)
 	w.life.Go(w.longRuns.Run)
 	if w.deaths != nil {
 		w.life.Go(w.deaths.Run)
@@ -210,7 +213,7 @@ func (w *crew) leave() {
 	w.schedule.WaitIdle()
 	w.schedule.Close()
 	for _, t := range w.topics {
-		t.gate.close()
+		t.gate.Close()
 	}
 	w.life.EndListening()
 	w.life.Wait()

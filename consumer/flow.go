@@ -114,7 +114,7 @@ func (c *Consumer) Handlers(t message.Topic) int {
 		case c.crew == nil: // not started
 			return x.opts.Flow.Max
 		default:
-			return c.crew.handlers(x)
+			return x.gate.Handlers()
 		}
 	}
 	return 0
@@ -131,17 +131,8 @@ func (c *Consumer) AllHandlers() map[string]int {
 	all := make(map[string]int, len(c.topics))
 	for _, x := range c.topics {
 		if c.phase == started {
-			all[x.Qualified] = c.crew.handlers(x)
+			all[x.Qualified] = x.gate.Handlers()
 		}
 	}
 	return all
-}
-
-// handlers is how many of a topic may run at once. Between two probes the schedule allows none.
-func (w *crew) handlers(t *topic) int {
-	n := t.scheduled.Allowed()
-	if n == 0 && !t.gate.atRest() {
-		return 1
-	}
-	return n
 }

@@ -204,8 +204,8 @@ func TestPushbackMakesHandlersFewer(t *testing.T) {
 func TestNothingIsLearnedWhereOthersAllowLess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, by := range []schedule.Limiter{schedule.ByBreaker, schedule.ByPushback, schedule.ByPolicy} {
-			g, s := testGate(64, nil)
-			x := g.places
+			x := &schedule.Topic{Name: "t", Slots: 1, Most: 64, NewSlot: func(int) *schedule.Slot { return &schedule.Slot{} }}
+			s := schedule.New(64, []*schedule.Topic{x}, time.Now, func(*schedule.Slot, time.Time) {})
 			c := newFlowControl(Flow{Min: 1, Max: 64}, "", nil)
 			end := func(r verdict.Verdict) (handlers int) {
 				b := &batch{
@@ -256,7 +256,7 @@ func TestHandlersWhileAllFail(t *testing.T) {
 	}{
 		{func() {}, 8},
 		{func() { x.scheduled.Allow(schedule.ByBreaker, 0) }, 1},
-		{func() { x.gate.rest(time.Hour) }, 0},
+		{func() { x.gate.Rest(time.Hour) }, 0},
 		{func() { x.scheduled.Allow(schedule.ByBreaker, 8) }, 0},
 	} {
 		step.change()

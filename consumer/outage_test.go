@@ -19,6 +19,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
+	"github.com/slotmq/go-rmq/internal/worker/breaker"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -232,12 +233,7 @@ func TestWhatAnAlarmHandsBack(t *testing.T) {
 		return errAway
 	}), ListenOptions{}))
 	start(t, c)
-	await.True(t, "only probes are begun", func() bool {
-		g := c.topics[0].gate
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		return g.breaker.Probing()
-	})
+	await.True(t, "only probes are begun", func() bool { return c.topics[0].gate.State() >= breaker.ProbeRetry })
 	must.Do(t, closeIn(c, await.Patience))
 	after := dueTimes(rdb, topic)
 	if len(after) == len(before) || len(after) < len(before)/2 {
@@ -268,7 +264,8 @@ func TestProbesGoRoundTheSlots(t *testing.T) {
 	var away atomic.Bool
 	away.Store(true)
 	handled := make(chan string, 1000) // more than there are
-	c := newConsumer(t, rdb, Config{})
+	core, log := observer.New(zap.WarnLevel)
+	c := newConsumer(t, rdb, Config{Logger: zap.New(core)})
 	c.longestPause = 20 * time.Millisecond
 	must.Do(t, c.Listen(topic, ListenerFunc(func(_ context.Context, d *Delivery) error {
 		if away.Load() || strings.HasPrefix(d.Content, "poison") {
@@ -279,13 +276,7 @@ func TestProbesGoRoundTheSlots(t *testing.T) {
 	}), ListenOptions{}))
 	s.send(t, numbered("first", probesAfter)...)
 	start(t, c)
-	await.True(t, "only probes are begun", func() bool {
-		g := c.topics[0].gate
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		_, _, on := g.breaker.Outage()
-		return on
-	})
+	await.True(t, "only probes are begun", func() bool { return log.FilterMessageSnippet("every message of a topic fails").Len() > 0 })
 	for i := range 64 {
 		s.send(t, fmt.Sprint("poison", i))
 	}

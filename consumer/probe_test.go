@@ -3,36 +3,14 @@ package consumer
 import (
 	"context"
 	"errors"
-	"math/bits"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
-	"github.com/slotmq/go-rmq/internal/worker/breaker"
 	"github.com/slotmq/go-rmq/message"
 )
-
-// A probe whose place is drawn looks at the first few, and at many, equally often.
-func TestDrawnPlaces(t *testing.T) {
-	const n = 8000
-	var topic topic
-	octaves := map[int]int{}
-	for range n {
-		place := topic.count(1, breaker.ProbeDrawn)
-		if place < 1 || place > protocol.MaxBatch {
-			t.Fatalf("place %d", place)
-		}
-		octaves[bits.Len(uint(place))]++
-	}
-	for i := 1; i <= 8; i++ { // 1, 2 and 3, 4 to 7, ... 128 to 255
-		if octaves[i] < n/12 || octaves[i] > n/6 {
-			t.Errorf("%d of %d places from %d on: %v", octaves[i], n, 1<<(i-1), octaves)
-		}
-	}
-}
 
 // A probe looks behind what comes first, also where a rate lets each turn take little. It takes one
 // message, so a worker that dies in it costs no other message an attempt.

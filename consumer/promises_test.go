@@ -11,8 +11,6 @@ func TestPromises(t *testing.T) {
 	t.Parallel()
 	usual := Config{}.withDefaults()
 	protocol := promises.Of(t, "docs/PROTOCOL.md")
-	protocol.Says("A worker writes it again every 20 s as long as it probes", 20*time.Second, renewal)
-	protocol.Says("the key expires a minute after the last time", time.Minute, 3*renewal)
 	protocol.Says("A worker whose slot has been `BUSY` for 300 ms", 300*time.Millisecond, askAfter)
 	protocol.Says("asks the holder, and again every second.", time.Second, askEvery)
 	protocol.Says("is looked at again after 50 ms, then less often", 50*time.Millisecond, busyPause(0))

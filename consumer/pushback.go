@@ -21,7 +21,7 @@ func pushedBack(b *batch, d *Delivery, rest time.Duration, v verdict.Verdict) ve
 		v.Fate, v.Delay = verdict.Snoozed, rest
 		return v
 	}
-	b.topic.gate.rest(rest)
+	b.topic.gate.Rest(rest)
 	v.Overload = true
 	return v
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/sharing/fleet"
 	"github.com/slotmq/go-rmq/internal/worker"
 	"github.com/slotmq/go-rmq/internal/worker/breaker"
+	"github.com/slotmq/go-rmq/internal/worker/gate"
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
 	"github.com/slotmq/go-rmq/internal/worker/takeover"
 	"github.com/slotmq/go-rmq/internal/worker/verdict"
@@ -28,7 +29,7 @@ type slot struct {
 	busyWait time.Duration         // before another look at a slot that is busy
 	busy     time.Time             // since when its holder has it, while it is busy
 	asked    time.Time             // when that one was asked last
-	mood     breaker.Mood          // of the topic's gate, when the turn was first sent
+	state    breaker.State         // of the topic's gate, when the turn was first sent
 	watchdog watchdog.Watchdog
 	results  []verdict.Verdict
 	event    *message.Event // of what the next turn says of the batch; nil if nothing observes
@@ -73,11 +74,16 @@ func (s *slot) ask(h schedule.Hand) {
 	if s.Facts.Open {
 		return
 	}
-	count := 0
-	if s.mood = s.topic.gate.mood.Load(); !h.Leave {
-		if count = s.topic.count(h.Permits, s.mood); h.Most > 0 && s.mood < breaker.ProbeLast {
-			count = min(count, h.Most)
-		}
+	s.state = s.topic.gate.State()
+	wants, count := gate.Ask(s.state)
+	if count == 0 {
+		count = s.topic.count(h.Permits)
+	}
+	switch {
+	case h.Leave:
+		count = 0
+	case wants != protocol.Behind && h.Most > 0:
+		count = min(count, h.Most)
 	}
 	t := s.term()
 	s.Turn.Worker, s.Turn.Lease, s.Turn.TakeoverDelay, s.Turn.DeadHolder = s.ID(), t.Lease(), s.topic.takeover.Delay(), ""
@@ -89,16 +95,8 @@ func (s *slot) ask(h schedule.Hand) {
 	}
 	s.Turn.Fence, s.Turn.Count, s.Turn.Random, s.Turn.Verdicts = s.Facts.Fence, count, rand.IntN(1<<30), s.Verdicts
 	s.Turn.HoldsNothing = !s.Facts.Held
-	s.Turn.Due = s.topic.opts.Due || s.mood != breaker.Calm // so what is handed back keeps its place
-	switch s.mood {
-	case breaker.ProbeLast, breaker.ProbeDrawn:
-		s.Turn.Wants = protocol.Behind
-	case breaker.ProbeRetry:
-		s.Turn.Wants = protocol.Retry
-	default:
-		s.Turn.Wants = protocol.First
-	}
-	s.Facts.Open = true
+	s.Turn.Due = s.topic.opts.Due || s.state != breaker.Calm // so what is handed back keeps its place
+	s.Turn.Wants, s.Facts.Open = wants, true
 }
 
 // empty lets go of what the slot had in hand, which may be large, when it has nothing

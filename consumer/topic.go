@@ -7,6 +7,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/protocol/script"
 	"github.com/slotmq/go-rmq/internal/sharing/fleet"
+	"github.com/slotmq/go-rmq/internal/worker/gate"
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
 	"github.com/slotmq/go-rmq/internal/worker/takeover"
 	"github.com/slotmq/go-rmq/internal/worker/verdict"
@@ -24,7 +25,7 @@ type topic struct {
 	calls     *batchCalls // nil: the listener is called with one message after the other
 	scheduled *schedule.Topic
 	size      batchSize
-	gate      *gate
+	gate      *gate.Gate
 	takeover  takeover.Topic
 	flow      *flowControl // nil: nothing is to be found out
 	rests     atomic.Int64 // until then, in ms, where the clock stands still; else its gate knows

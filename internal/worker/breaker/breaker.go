@@ -1,12 +1,12 @@
 // Package breaker notices that what the handlers of a topic need is away: then every message fails.
 //
 // It is plain arithmetic, and says how many handlers may run: it reads no clock, starts no goroutine, and
-// knows neither Redis nor the schedule. See package consumer.
+// knows neither Redis nor the schedule. See package gate.
 //
 // # A breaker counts contents, not failures
 //
 // A few poisonous messages fail as often as they like, and trip nothing. Nor does what had failed before others
-// succeeded: each batch with a success notes the clock of Redis (gate.good), and a retry whose FirstFailure is older
+// succeeded: each batch with a success notes the clock of Redis (Gate.Succeeded), and a retry whose FirstFailure is older
 // says nothing. An outage begins with messages that had not failed.
 //
 // # Half an outage is no whole one
@@ -19,7 +19,7 @@
 // With 64 handlers, 63 run when the first failures come. They decide: nothing else is begun until one of them succeeds
 // or all have failed. Only then the pauses begin. So a false alarm costs the time of a handler, and an outage the same
 // 63. A handler that runs for an hour must not prevent probes, so there is one place beside those in use
-// (gate.passLocked).
+// (Gate.passLocked).
 //
 // # Every second probe looks behind the first messages
 //
@@ -27,8 +27,8 @@
 // So such a probe takes one first delivery alone: from behind 255 others or from the end, or in a place that is drawn,
 // where poison stands at the end, too. The next one wants a retry: where each message fails once, only retries can
 // succeed. After a first delivery one in eight takes another, and which one is drawn (nextWay), because slots take
-// turns, too. A turn is asked in a mood of the gate, and what was taken in another mood is no probe: it goes back
-// (gate.begin). A retry of a message that had failed before others succeeded says nothing, and 100 of these cost a probe
+// turns, too. A turn is asked in a state of the gate, and what was taken in another state is no probe: it goes back
+// (Gate.Begin). A retry of a message that had failed before others succeeded says nothing, and 100 of these cost a probe
 // only 0.1 s. A slot that has nothing but retries leaves the next probe a first delivery: else the one slot with good
 // messages might always be asked for a retry, 30 s apart.
 //
@@ -91,8 +91,8 @@ type Breaker struct {
 	since   time.Time // when probing began; zero: it has not
 	outage  bool      // people hear of it
 	probes  int       // begun since
-	way     Mood      // of the next probe
-	tried   Mood      // of the last one
+	way     State     // of the next probe
+	tried   State     // of the last one
 	excused int       // probes that said nothing
 	pause   time.Duration
 	probeAt time.Time
@@ -115,21 +115,21 @@ const (
 	outageAfter                = 2 * time.Second
 )
 
-// Mood is how a breaker is.
-type Mood = uint32
+// State is how a breaker is.
+type State uint32
 
-// The moods. In those of probes, too, a message needs a permit.
+// The states. In those of probes, too, a message needs a permit.
 const (
-	Calm       Mood = iota // a success changes nothing
-	Counting               // it may
-	OneByOne               // a message needs a permit
-	ProbeRetry             // the next probe is a retry, if one is due
-	ProbeLast              // it is a first delivery: the last of those that are due
-	ProbeDrawn             // one of these, in a place that is drawn
+	Calm       State = iota // a success changes nothing
+	Counting                // it may
+	OneByOne                // a message needs a permit
+	ProbeRetry              // the next probe is a retry, if one is due
+	ProbeLast               // it is a first delivery: the last of those that are due
+	ProbeDrawn              // one of these, in a place that is drawn
 )
 
-// Mood is how it is now.
-func (b *Breaker) Mood() Mood {
+// State is how it is now.
+func (b *Breaker) State() State {
 	switch {
 	case b.Probing():
 		return b.way
@@ -144,7 +144,7 @@ func (b *Breaker) Mood() Mood {
 // nextWay is how the next probe is chosen: among the first deliveries and among the retries in
 // turn. Now and then it is a first delivery twice, which is drawn: else a slot whose turn it is each
 // second time would always see the same way.
-func nextWay(last Mood) Mood {
+func nextWay(last State) State {
 	switch {
 	case last != ProbeRetry && rand.IntN(8) > 0:
 		return ProbeRetry

@@ -191,12 +191,12 @@ func TestBearsMore(t *testing.T) {
 		t.Error("768 failures, and it does not probe")
 	}
 	for n := range 20 {
-		if r.Mood() == Calm {
+		if r.State() == Calm {
 			t.Fatalf("it is calm after %d successes", n)
 		}
 		r.Succeeds(0)
 	}
-	if !(r.Mood() == Calm) {
+	if !(r.State() == Calm) {
 		t.Error("it is not calm after 20 successes in a row")
 	}
 }
@@ -251,7 +251,7 @@ func TestKnownFailuresSayNothing(t *testing.T) {
 		r.Succeeds(0)
 		r.Fails(r.now, 0, Message{Content: 1, Known: true})
 	}
-	if r.Mood() != Calm {
+	if r.State() != Calm {
 		t.Errorf("after %d successes it is not calm: %+v", reassuring, r.Breaker)
 	}
 }
@@ -309,7 +309,7 @@ func TestCountsContents(t *testing.T) {
 	for range reassuring {
 		r.Succeeds(0)
 	}
-	if !(r.Mood() == Calm) || r.Places(r.now) != 64 {
+	if !(r.State() == Calm) || r.Places(r.now) != 64 {
 		t.Errorf("after successes: %+v", r.Breaker)
 	}
 }
@@ -381,7 +381,7 @@ func TestProbesInThreeWays(t *testing.T) {
 	if r.way != ProbeLast {
 		t.Errorf("the first probe: %d", r.way)
 	}
-	count := map[Mood]int{}
+	count := map[State]int{}
 	const n = 4000
 	for range n {
 		r.now = r.Next()
@@ -442,7 +442,7 @@ func TestOpensStepwise(t *testing.T) {
 	for range reassuring {
 		r.Succeeds(0)
 	}
-	if !(r.Mood() == Calm) || r.Places(r.now) != 12 || !r.Next().IsZero() {
+	if !(r.State() == Calm) || r.Places(r.now) != 12 || !r.Next().IsZero() {
 		t.Errorf("it is not as it was: %+v", r.Breaker)
 	}
 	r.trip()
