@@ -26,10 +26,10 @@ type ablation struct {
 
 // fixed makes every batch as large, at the most.
 func fixed(batch int) []change {
-	return []change{{"consumer/size.go", "(b *batchSize) count(together int) int {\n", fmt.Sprintf("(b *batchSize) count(together int) int {\n\treturn %d\n", batch)}}
+	return []change{{"internal/worker/intake/size.go", "(s *Size) Count(together int) int {\n", fmt.Sprintf("(s *Size) Count(together int) int {\n\treturn %d\n", batch)}}
 }
 
-var unpaced = []change{{"consumer/pace.go", "gapUnit, gapPower = 10.7, 0.75", "gapUnit, gapPower = 0, 0.75"}}
+var unpaced = []change{{"internal/worker/intake/pace.go", "gapUnit, gapPower = 10.7, 0.75", "gapUnit, gapPower = 0, 0.75"}}
 
 var ownContexts = []change{{"consumer/batch.go", "\t\tb.call(ctx, i, b.delivery(i))", `		_ = ctx
 		one, end := context.WithTimeoutCause(b.term().Handlers(), b.topic.opts.Timeout, ErrTimeout)

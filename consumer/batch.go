@@ -17,6 +17,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/worker/breaker"
 	"github.com/slotmq/go-rmq/internal/worker/expiry"
 	"github.com/slotmq/go-rmq/internal/worker/gate"
+	"github.com/slotmq/go-rmq/internal/worker/intake"
 	"github.com/slotmq/go-rmq/internal/worker/note"
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
 	"github.com/slotmq/go-rmq/internal/worker/verdict"
@@ -40,7 +41,7 @@ type batches struct {
 	schedule *schedule.Schedule
 	rdb      redis.UniversalClient
 	scripts  *protocol.Scripts
-	pace     *pace
+	pace     *intake.Pace
 	log      *zap.Logger
 	away     *away.Watch
 	hide     logs.Privacy
@@ -111,7 +112,7 @@ func goOn(x *schedule.Slot, since time.Time) { asSlot(x).goOn(since) }
 // placed notes that the batch has its place since a time, or none if that is zero.
 func (b *batch) placed(since time.Time) {
 	b.since, b.shared = since, since.Add(schedule.Slice)
-	if least := b.watched.Begun.Add(batchTarget); b.shared.Before(least) { // it has had the place for longer
+	if least := b.watched.Begun.Add(intake.Target); b.shared.Before(least) { // it has had the place for longer
 		b.shared = least
 	}
 }
@@ -365,16 +366,14 @@ func (b *batch) finish() {
 		if !b.topic.opts.Parallel {
 			took = lasted
 		}
-		x.topic.size.learn(took, handled, b.bytes)
-		if x.topic.flow != nil {
-			x.topic.flow.learn(b, lasted, took)
-		}
+		x.topic.size.Learn(took, handled, b.bytes)
+		x.topic.handlers.Learn(cameOut(b.results, lasted, took))
 	}
 	x.goOn = nil
 	clear(x.results)
 	at := time.Time{}
-	if !filled(len(b.answer.Contents), x.Turn.Count) && !x.Leaving() {
-		at = b.pace.next(x.Sent, time.Now())
+	if !intake.Filled(len(b.answer.Contents), x.Turn.Count) && !x.Leaving() {
+		at = b.pace.Next(x.Sent, time.Now())
 	}
 	x.Again(x.Facts, at)
 }

@@ -111,7 +111,7 @@ func (t *topic) count(places int) int {
 	if t.calls != nil {
 		return t.calls.Most
 	}
-	return t.size.count(places)
+	return t.size.Count(places)
 }
 
 // gather is how long a slot waits for more messages.

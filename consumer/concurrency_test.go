@@ -13,6 +13,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/worker/intake"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -219,7 +220,7 @@ func redisZ(score float64, content string) redis.Z { return redis.Z{Score: score
 // topic is.
 func TestParallelBatch(t *testing.T) {
 	t.Parallel()
-	const together = firstBatch
+	together := new(intake.Size).Count(1)
 	rdb, topic := shared(t), topicOf(t, message.KindPriority, 1)
 	n := newNotes()
 	contents := fill(t, newSender(t, rdb, topic), 3*together)

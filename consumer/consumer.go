@@ -21,6 +21,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/servers/wakeups"
 	"github.com/slotmq/go-rmq/internal/sharing/fleet"
 	"github.com/slotmq/go-rmq/internal/worker/breaker"
+	"github.com/slotmq/go-rmq/internal/worker/intake"
 	"github.com/slotmq/go-rmq/internal/worker/longrun"
 	"github.com/slotmq/go-rmq/internal/worker/watchdog"
 	"github.com/slotmq/go-rmq/message"
@@ -53,7 +54,7 @@ type Consumer struct {
 	ended   chan struct{}        // closed when everything has ended after Close
 	result  error                // of Close
 
-	pace   pace
+	pace   *intake.Pace
 	crew   *crew                       // set by Start
 	joined atomic.Pointer[fleet.Fleet] // the crew's; not under mu, since a Middleware may call Worker
 }
@@ -94,6 +95,7 @@ func New(rdb redis.UniversalClient, cfg Config) (*Consumer, error) {
 		cfg: cfg, rdb: rdb, scripts: protocol.New(rdb), id: id, shares: shares, lines: lines, away: said,
 		log: cfg.Logger.With(zap.String(called, id)), recheck: fleet.Recheck, silence: wakeups.SilenceOf(rdb), listens: map[string]bool{}, onDeath: map[string]DeathFunc{},
 		stuckAfter: stuckAfter, longestPause: breaker.LongestPause, longRun: longrun.Long, grace: grace,
+		pace: intake.NewPace(intake.Gap),
 	}
 	frozen.Work(rdb, c.settle)
 	return c, nil

@@ -24,6 +24,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/worker/expiry"
 	"github.com/slotmq/go-rmq/internal/worker/flow"
 	"github.com/slotmq/go-rmq/internal/worker/gate"
+	"github.com/slotmq/go-rmq/internal/worker/intake"
 	"github.com/slotmq/go-rmq/internal/worker/longrun"
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
 	"github.com/slotmq/go-rmq/internal/worker/takeover"
@@ -82,7 +83,10 @@ func (w *crew) build(c *Consumer) {
 	w.scheduled = make([]*schedule.Topic, len(w.topics))
 	for i, t := range w.topics {
 		w.scheduled[i] = t.schedule() // anew, if an earlier start failed
-		t.flow = newFlowControl(t.opts.Flow, c.id, func(f flow.Word) { w.announcer.Lead(t.Qualified, f) })
+		t.handlers = intake.NewHandlers(intake.HandlersConfig{
+			Worker: c.id, Least: t.opts.Flow.Min, Most: t.opts.Flow.Max, Topic: t.scheduled, Slots: t.Slots,
+			Lead: func(f flow.Word) { w.announcer.Lead(t.Qualified, f) },
+		})
 	}
 	w.schedule = schedule.New(c.cfg.Concurrency, w.scheduled, time.Now, goOn)
 	w.needs = periodic.Needs{Life: w.life, Redis: c.rdb, Scripts: c.scripts, Schedule: w.schedule, Log: c.log, Away: w.away}
@@ -110,9 +114,9 @@ func (w *crew) build(c *Consumer) {
 		Life: w.life, Redis: c.rdb, Schedule: w.schedule, Log: c.log, Present: func() takeover.Term { return w.fleet.Present() },
 	}}
 	w.turns = &turns{
-		rdb: c.rdb, schedule: w.schedule, pace: &c.pace,
+		rdb: c.rdb, schedule: w.schedule, pace: c.pace,
 		batches: &batches{
-			life: w.life, schedule: w.schedule, rdb: c.rdb, scripts: c.scripts, pace: &c.pace, log: c.log, away: w.away,
+			life: w.life, schedule: w.schedule, rdb: c.rdb, scripts: c.scripts, pace: c.pace, log: c.log, away: w.away,
 			server: expiry.Server{Redis: c.rdb, Requests: w.life.Requests}, hide: hide, watching: watchdog.Config{Life: w.life, Scripts: c.scripts, Away: w.away, Hide: hide, AskEvery: c.cfg.Lease / 3},
 		},
 		takeovers: takeovers, fleet: w.fleet, announcer: w.announcer, deaths: w.deaths, sweeper: w.sweeper, news: w.news,

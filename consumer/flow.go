@@ -1,11 +1,9 @@
 package consumer
 
 import (
-	"sync"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/worker/flow"
-	"github.com/slotmq/go-rmq/internal/worker/schedule"
+	"github.com/slotmq/go-rmq/internal/worker/intake"
 	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -40,65 +38,20 @@ func (f Flow) withDefaults(concurrency int) Flow {
 	return f
 }
 
-// flowControl keeps a topic's handlers as many as are of use.
-type flowControl struct {
-	mu    sync.Mutex
-	limit *flow.Limit
-	lead  func(flow.Word) // tells the other workers
-}
-
-// newFlowControl returns nil where there is nothing to find out.
-func newFlowControl(f Flow, worker string, lead func(flow.Word)) *flowControl {
-	if f.Min == f.Max {
-		return nil
-	}
-	return &flowControl{limit: flow.New(worker, f.Min, f.Max), lead: lead}
-}
-
-// follow takes into account what another worker says.
-func (c *flowControl) follow(w flow.Word, t *schedule.Topic) {
-	if c == nil || t.Demand().Others { // as in learn
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	before := c.limit.Places()
-	if after := c.limit.Heard(w, time.Now()); after != before {
-		t.Allow(schedule.ByFlow, after)
-	}
-}
-
-// learn takes a finished batch into account: how long it lasted, and how long its handlers were
-// busy, added up.
-func (c *flowControl) learn(b *batch, lasted, busy time.Duration) {
-	good, over, pushed := 0, 0, false
-	for _, r := range b.results {
+// cameOut is what has come out of a finished batch that lasted for a time, while its handlers were busy for another,
+// added up.
+func cameOut(results []verdict.Verdict, lasted, busy time.Duration) intake.Batch {
+	out := intake.Batch{Lasted: lasted, Busy: busy}
+	for _, r := range results {
 		switch {
 		case r.Overload:
-			over++
-			pushed = pushed || r.Fate == verdict.NotStarted
+			out.Overload++
+			out.Pushed = out.Pushed || r.Fate == verdict.NotStarted
 		case r.Fate == verdict.Done, r.Fate == verdict.Snoozed:
-			good++
+			out.Good++
 		}
 	}
-	t := b.topic.scheduled
-	demand := t.Demand()
-	if demand.Others && !pushed { // what comes out shows what they allow
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	before := c.limit.Places()
-	after := c.limit.Finished(flow.Batch{
-		End: time.Now(), Took: lasted, Busy: busy, Good: good, Overload: over, Pushed: pushed,
-		Places: demand.Permits, Waiting: demand.Waiting, Full: demand.Full, Slots: demand.Slots,
-	})
-	if after != before {
-		t.Allow(schedule.ByFlow, after)
-	}
-	if w, ok := c.limit.Says(); ok && demand.Slots < t.Slots { // else it is alone
-		c.lead(w)
-	}
+	return out
 }
 
 // Handlers returns how many handlers of a topic may run at once in this worker at present: its

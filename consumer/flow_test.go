@@ -7,10 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
-
-	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
@@ -18,7 +15,6 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/worker/flow"
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
-	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -197,45 +193,6 @@ func TestPushbackMakesHandlersFewer(t *testing.T) {
 		return nil
 	}, ListenOptions{Flow: Flow{Max: 10}})
 	await.True(t, "there are fewer", func() bool { return c.Handlers(topic) == 7 })
-}
-
-// While something else allows a topic fewer handlers than its flow does, what comes out shows only
-// that, and nothing is learned. A push-back counts all the same: the rest that it asks for has begun.
-func TestNothingIsLearnedWhereOthersAllowLess(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, by := range []schedule.Limiter{schedule.ByBreaker, schedule.ByPushback, schedule.ByPolicy} {
-			x := &schedule.Topic{Name: "t", Slots: 1, Most: 64, NewSlot: func(int) *schedule.Slot { return &schedule.Slot{} }}
-			s := schedule.New(64, []*schedule.Topic{x}, time.Now, func(*schedule.Slot, time.Time) {})
-			c := newFlowControl(Flow{Min: 1, Max: 64}, "", nil)
-			end := func(r verdict.Verdict) (handlers int) {
-				b := &batch{
-					slot:    &slot{results: []verdict.Verdict{r, r, r, r}, topic: &topic{scheduled: x}},
-					batches: &batches{schedule: s, log: zap.NewNop()},
-				}
-				for range 4 {
-					await.Pass(10 * time.Millisecond)
-					c.learn(b, 10*time.Millisecond, 10*time.Millisecond)
-				}
-				x.Allow(by, 64)
-				return x.Allowed()
-			}
-			timedOut, pushed := verdict.Verdict{Fate: verdict.Failed, Overload: true}, verdict.Verdict{Fate: verdict.NotStarted, Overload: true}
-			for _, few := range []int{0, 5, 63} {
-				x.Allow(by, few)
-				if got := end(timedOut); got != 64 {
-					t.Errorf("limiter %d, which allows %d: time-outs leave %d handlers", by, few, got)
-				}
-			}
-			x.Allow(by, 0)
-			if got := end(pushed); got != 44 {
-				t.Errorf("limiter %d: a push-back leaves %d handlers", by, got)
-			}
-			await.Pass(time.Minute)
-			if got := end(timedOut); got != 30 {
-				t.Errorf("without limiter %d: time-outs leave %d handlers", by, got)
-			}
-		}
-	})
 }
 
 // While only one message is tried now and then, one handler may run, also between two of these. 0

@@ -37,7 +37,7 @@ func (h hearer) PolicyChanged(topic int) { h.policies.Hurry(topic) }
 
 // Led has the handlers of a topic follow those of the worker that leads.
 func (h hearer) Led(topic int, w flow.Word) {
-	h.topics[topic].flow.follow(w, h.scheduled[topic])
+	h.topics[topic].handlers.Follow(w)
 }
 
 // Overslept has all slots of a topic looked at.

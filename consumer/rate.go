@@ -1,13 +1,12 @@
 package consumer
 
 import (
-	"math/rand/v2"
 	"strconv"
 
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/internal/servers/frozen"
-	"github.com/slotmq/go-rmq/internal/worker/schedule"
+	"github.com/slotmq/go-rmq/internal/worker/intake"
 )
 
 // Rate is how many messages of a topic all its workers begin together. A worker with a quarter
@@ -43,26 +42,10 @@ func (r Rate) validate() error {
 	return nil
 }
 
-// limit has a topic go by its Rate and by the limit that a person has set: the smaller counts.
+// limit has a topic go by its options and by the limit that a person has set.
 func (w *crew) limit(t *topic, p protocol.Policy) {
-	r := t.opts.Rate
-	if p.Rate > 0 && (r.PerSecond == 0 || p.Rate < r.PerSecond) {
-		r = Rate{PerSecond: p.Rate, Burst: r.Burst}
-		if usual := int(max(1, p.Rate/20)); r.Burst == 0 || usual < r.Burst {
-			r.Burst = usual
-		}
-	}
-	if frozen.Clock(w.turns.rdb) != nil { // as in package rmqtest
-		r = Rate{}
-	}
-	burst := float64(r.Burst)
-	if r.Burst == 0 {
-		burst = max(1, r.PerSecond/20)
-	}
-	t.scheduled.SetRate(schedule.Rate{PerSecond: r.PerSecond, Burst: burst, Phase: rand.Float64()})
-	most := t.opts.Concurrency
-	if p.Concurrency > 0 {
-		most = min(most, p.Concurrency)
-	}
-	t.scheduled.Allow(schedule.ByPolicy, most)
+	o := t.opts
+	intake.Limit(t.scheduled, intake.Options{
+		PerSecond: o.Rate.PerSecond, Burst: o.Rate.Burst, Concurrency: o.Concurrency, Timeless: frozen.Clock(w.turns.rdb) != nil, // as in package rmqtest
+	}, p)
 }

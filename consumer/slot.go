@@ -12,6 +12,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/worker"
 	"github.com/slotmq/go-rmq/internal/worker/breaker"
 	"github.com/slotmq/go-rmq/internal/worker/gate"
+	"github.com/slotmq/go-rmq/internal/worker/intake"
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
 	"github.com/slotmq/go-rmq/internal/worker/takeover"
 	"github.com/slotmq/go-rmq/internal/worker/verdict"
@@ -26,9 +27,7 @@ type slot struct {
 
 	// In hand.
 	goOn     func(since time.Time) // handles the batch that waits for its place; see schedule.New
-	busyWait time.Duration         // before another look at a slot that is busy
-	busy     time.Time             // since when its holder has it, while it is busy
-	asked    time.Time             // when that one was asked last
+	busy     intake.Busy           // what is known of another holder, while it is busy
 	state    breaker.State         // of the topic's gate, when the turn was first sent
 	watchdog watchdog.Watchdog
 	results  []verdict.Verdict

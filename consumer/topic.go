@@ -8,6 +8,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/protocol/script"
 	"github.com/slotmq/go-rmq/internal/sharing/fleet"
 	"github.com/slotmq/go-rmq/internal/worker/gate"
+	"github.com/slotmq/go-rmq/internal/worker/intake"
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
 	"github.com/slotmq/go-rmq/internal/worker/takeover"
 	"github.com/slotmq/go-rmq/internal/worker/verdict"
@@ -24,11 +25,11 @@ type topic struct {
 	listener  MessageListener
 	calls     *batchCalls // nil: the listener is called with one message after the other
 	scheduled *schedule.Topic
-	size      batchSize
+	size      intake.Size
 	gate      *gate.Gate
 	takeover  takeover.Topic
-	flow      *flowControl // nil: nothing is to be found out
-	rests     atomic.Int64 // until then, in ms, where the clock stands still; else its gate knows
+	handlers  *intake.Handlers // nil: nothing is to be found out
+	rests     atomic.Int64     // until then, in ms, where the clock stands still; else its gate knows
 	lasting   atomic.Pointer[lastingError]
 }
 
@@ -65,7 +66,7 @@ func (t *topic) schedule() *schedule.Topic {
 		t.scheduled.Wants = t.calls.Most
 	}
 	if t.opts.Parallel {
-		t.scheduled.Together = t.size.most
+		t.scheduled.Together = t.size.Most
 	}
 	return t.scheduled
 }

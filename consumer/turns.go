@@ -12,22 +12,20 @@ import (
 	"github.com/slotmq/go-rmq/internal/upkeep/deaths"
 	"github.com/slotmq/go-rmq/internal/upkeep/sweeper"
 	"github.com/slotmq/go-rmq/internal/worker"
+	"github.com/slotmq/go-rmq/internal/worker/intake"
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
 	"github.com/slotmq/go-rmq/internal/worker/takeover"
 )
 
-// Before another look at a slot that is busy, the waiting doubles between these.
-const firstBusy, lastBusy = 50 * time.Millisecond, 500 * time.Millisecond
-
 // silentHolder is what a holder that lives never has left of its lease: it renews it before.
-// It is longer than lastBusy, so that a busy slot looks at least once in that time.
-const silentHolder = lastBusy + 100*time.Millisecond
+// It is longer than a busy slot sleeps, which so looks at least once in that time.
+const silentHolder = intake.LastBusy + 100*time.Millisecond
 
 // turns is what the turns of a consumer's slots ask for and come to: see worker.Face.
 type turns struct {
 	rdb       redis.UniversalClient
 	schedule  *schedule.Schedule
-	pace      *pace
+	pace      *intake.Pace
 	batches   *batches
 	takeovers *takeover.Takeovers
 	fleet     *fleet.Fleet
@@ -49,7 +47,7 @@ func (c *turns) Show(all []worker.Answer, at time.Time) {
 	for i := range all {
 		taken += len(all[i].Contents)
 	}
-	c.pace.took(taken, at, c.schedule.Busy) // first: the batches go by it
+	c.pace.Took(taken, at, c.schedule.Busy) // first: the batches go by it
 	if c.news != nil {
 		c.news.answers(all)
 	}
@@ -78,7 +76,7 @@ func (c *turns) Answered(a *worker.Answer) {
 		x.empty()
 	}
 	if a.Code != protocol.Busy {
-		x.busyWait = 0
+		x.busy.End()
 	}
 }
 
@@ -96,21 +94,21 @@ func (c *turns) Nothing(a *worker.Answer, at time.Time) {
 func (c *turns) Busy(a *worker.Answer) {
 	x := slotIn(a)
 	logOf(x.Scheduled()).Debug("slot is busy", zap.String("holder", a.Holder), zap.Duration("lease", a.Wait))
-	x.busyWait = busyPause(x.busyWait)
 	now := time.Now()
 	if x.Facts.Holder != a.Holder {
-		x.Facts.Holder, x.busy, x.asked = a.Holder, now, time.Time{}
+		x.Facts.Holder = a.Holder
+		x.busy.Begin(now)
 	}
-	c.question(x, a.Holder, now)
-	x.term().Suspect(x.Scheduled(), a.Holder, now.Sub(x.busy))
+	lasts, ask, pause := x.busy.Still(now)
+	if ask {
+		c.announcer.Ask(x.topic.Qualified, x.Index, a.Holder)
+	}
+	x.term().Suspect(x.Scheduled(), a.Holder, lasts)
 	if x.term().Lease() > 0 && a.Wait < silentHolder { // else it is proven dead, or keeps its lease
 		c.takeovers.Ask(&x.topic.takeover)
 	}
-	x.Rest(x.Facts, time.Now().Add(x.busyWait))
+	x.Rest(x.Facts, time.Now().Add(pause))
 }
-
-// busyPause is the pause behind one before another look at a busy slot.
-func busyPause(before time.Duration) time.Duration { return min(max(firstBusy, 2*before), lastBusy) }
 
 // Left notes that a slot was left, and wakes the worker that works at it next.
 func (c *turns) Left(a *worker.Answer) {

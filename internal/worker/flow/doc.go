@@ -7,7 +7,7 @@
 // that time out, or push back, make it fewer at once.
 //
 // It is arithmetic: it reads no clock, starts no goroutine, and knows neither Redis nor the
-// schedule. See package consumer.
+// schedule. See package intake.
 //
 // # What comes out, not how long it takes
 //

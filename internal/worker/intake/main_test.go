@@ -1,0 +1,9 @@
+package intake
+
+import (
+	"testing"
+
+	"github.com/slotmq/go-rmq/internal/testing/servertest"
+)
+
+func TestMain(m *testing.M) { servertest.Main(m) }
