@@ -207,7 +207,7 @@ func (c *Consumer) start(ctx context.Context) error {
 	}
 	w.build(c)
 	// Subscribed first, so that nothing sent after the first look is missed.
-	sub, err := w.ears.Subscribe(ctx)
+	sub, err := w.subscriber.Subscribe(ctx)
 	if err == nil {
 		w.policies.Begin(ctx)
 	}

@@ -33,26 +33,26 @@ import (
 
 // crew is all that does the work between Start and Close.
 type crew struct {
-	life      *lifetime.Lifetime
-	away      *away.Watch
-	topics    []*topic
-	announcer *wakeups.Publisher
-	fleet     *fleet.Fleet
-	schedule  *schedule.Schedule
-	scheduled []*schedule.Topic // as topics
-	needs     periodic.Needs
-	turns     *turns
-	worker    *worker.Worker
-	lookout   *lookout.Lookout
-	ears      *wakeups.Subscriber
-	policies  *policies.Policies
-	planner   *planner.Planner
-	deaths    *deaths.Reporter     // nil: no topic has a listener to the dead
-	sweeper   *sweeper.Sweeper     // nil: no topic has notes
-	observers *observers.Observers // nil: nothing observes
-	news      *news                // nil: likewise
-	outages   *gate.Outages
-	longRuns  *longrun.Reporter
+	life       *lifetime.Lifetime
+	away       *away.Watch
+	topics     []*topic
+	publisher  *wakeups.Publisher
+	fleet      *fleet.Fleet
+	schedule   *schedule.Schedule
+	scheduled  []*schedule.Topic // as topics
+	needs      periodic.Needs
+	turns      *turns
+	worker     *worker.Worker
+	lookout    *lookout.Lookout
+	subscriber *wakeups.Subscriber
+	policies   *policies.Policies
+	planner    *planner.Planner
+	deaths     *deaths.Reporter     // nil: no topic has a listener to the dead
+	sweeper    *sweeper.Sweeper     // nil: no topic has notes
+	observers  *observers.Observers // nil: nothing observes
+	news       *news                // nil: likewise
+	outages    *gate.Outages
+	longRuns   *longrun.Reporter
 }
 
 // newCrew makes the fleet, which compares the definitions. The rest waits until they agree:
@@ -63,14 +63,14 @@ func newCrew(c *Consumer) *crew {
 		w.life.Go(look)
 		return true
 	}}
-	w.announcer = &wakeups.Publisher{Life: w.life, Redis: c.rdb, Log: c.log}
+	w.publisher = &wakeups.Publisher{Life: w.life, Redis: c.rdb, Log: c.log}
 	shared := make([]*fleet.Topic, len(c.topics))
 	for i, t := range c.topics {
 		shared[i], t.MaxLate = &t.Topic, t.opts.MaxLate
 	}
 	w.fleet = c.shares(fleet.Config{
 		ID: c.id, Namespace: c.cfg.Namespace, Sharing: c.cfg.Slots, Lease: c.cfg.Lease, Recheck: c.recheck,
-		Redis: c.rdb, Scripts: c.scripts, Life: w.life, Publisher: w.announcer, Topics: shared, Away: w.away,
+		Redis: c.rdb, Scripts: c.scripts, Life: w.life, Publisher: w.publisher, Topics: shared, Away: w.away,
 		Log: c.log, Logger: c.cfg.Logger,
 		Gained:     w.gained,
 		HolderDied: func(slots []*schedule.Slot) { w.turns.takeovers.Await(topicsOf(slots)) },
@@ -85,7 +85,7 @@ func (w *crew) build(c *Consumer) {
 		w.scheduled[i] = t.schedule() // anew, if an earlier start failed
 		t.handlers = intake.NewHandlers(intake.HandlersConfig{
 			Worker: c.id, Least: t.opts.Flow.Min, Most: t.opts.Flow.Max, Topic: t.scheduled, Slots: t.Slots,
-			Lead: func(f flow.Word) { w.announcer.Lead(t.Qualified, f) },
+			Lead: func(f flow.Word) { w.publisher.Lead(t.Qualified, f) },
 		})
 	}
 	w.schedule = schedule.New(c.cfg.Concurrency, w.scheduled, time.Now, goOn)
@@ -119,7 +119,7 @@ func (w *crew) build(c *Consumer) {
 			life: w.life, schedule: w.schedule, rdb: c.rdb, scripts: c.scripts, pace: c.pace, log: c.log, away: w.away,
 			server: expiry.Server{Redis: c.rdb, Requests: w.life.Requests}, hide: hide, watching: watchdog.Config{Life: w.life, Scripts: c.scripts, Away: w.away, Hide: hide, AskEvery: c.cfg.Lease / 3},
 		},
-		takeovers: takeovers, fleet: w.fleet, announcer: w.announcer, deaths: w.deaths, sweeper: w.sweeper, news: w.news,
+		takeovers: takeovers, fleet: w.fleet, publisher: w.publisher, deaths: w.deaths, sweeper: w.sweeper, news: w.news,
 	}
 	w.worker = worker.New(worker.Config{
 		Life: w.life, Redis: c.rdb, Scripts: c.scripts, Schedule: w.schedule, Away: w.away, Log: c.log, Face: w.turns,
@@ -139,7 +139,7 @@ func (w *crew) build(c *Consumer) {
 		Needs: w.needs, Topics: names, Period: fleet.Recheck,
 		Changed: func(topic int, p protocol.Policy) { w.limit(w.topics[topic], p) },
 	})
-	w.ears = &wakeups.Subscriber{Life: w.life, Redis: c.rdb, Topics: heard, Handler: hearer{w}, Silence: c.silence, Log: c.log, Away: w.away}
+	w.subscriber = &wakeups.Subscriber{Life: w.life, Redis: c.rdb, Topics: heard, Handler: wakeHandler{w}, Silence: c.silence, Log: c.log, Away: w.away}
 }
 
 // newGate makes the gate of a topic. Where a test moves the clock of Redis no breaker would ever
@@ -182,7 +182,7 @@ func (w *crew) gained(t *schedule.Topic) {
 func (w *crew) run(sub *wakeups.Subscription) {
 	w.worker.Start()
 	w.life.Go(w.schedule.Alarm)
-	w.life.Go(func() { w.ears.Run(sub) })
+	w.life.Go(func() { w.subscriber.Run(sub) })
 	w.life.Go(w.fleet.Run)
 	w.life.Attend(w.fleet.Attend)
 	w.life.Go(w.lookout.Run)

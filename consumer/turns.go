@@ -29,7 +29,7 @@ type turns struct {
 	batches   *batches
 	takeovers *takeover.Takeovers
 	fleet     *fleet.Fleet
-	announcer *wakeups.Publisher
+	publisher *wakeups.Publisher
 	deaths    *deaths.Reporter // nil: no topic has a listener to the dead
 	sweeper   *sweeper.Sweeper // nil: no topic has notes
 	news      *news            // nil: nothing observes
@@ -101,7 +101,7 @@ func (c *turns) Busy(a *worker.Answer) {
 	}
 	lasts, ask, pause := x.busy.Still(now)
 	if ask {
-		c.announcer.Ask(x.topic.Qualified, x.Index, a.Holder)
+		c.publisher.Ask(x.topic.Qualified, x.Index, a.Holder)
 	}
 	x.term().Suspect(x.Scheduled(), a.Holder, lasts)
 	if x.term().Lease() > 0 && a.Wait < silentHolder { // else it is proven dead, or keeps its lease
@@ -115,7 +115,7 @@ func (c *turns) Left(a *worker.Answer) {
 	x := slotIn(a)
 	if x.Leaving() {
 		x.Facts.Fence = 0
-		c.announcer.Left(x.topic.Qualified, x.Index)
+		c.publisher.Left(x.topic.Qualified, x.Index)
 	}
 	x.Left(x.Facts)
 }

@@ -6,45 +6,45 @@ import (
 	"github.com/slotmq/go-rmq/internal/worker/flow"
 )
 
-// hearer acts on what other workers and producers publish.
-type hearer struct{ *crew }
+// wakeHandler acts on what other workers and producers publish.
+type wakeHandler struct{ *crew }
 
 // Woken has a slot look when something is due there.
-func (h hearer) Woken(topic, slot int, in time.Duration) {
+func (h wakeHandler) Woken(topic, slot int, in time.Duration) {
 	h.scheduled[topic].Wake(slot, in)
 }
 
-// Asked lets a slot take a turn if this worker carries nothing of it: see question.go.
-func (h hearer) Asked(topic, slot int, holder string) {
+// Asked lets a slot take a turn if this worker carries nothing of it.
+func (h wakeHandler) Asked(topic, slot int, holder string) {
 	h.scheduled[topic].Asked(slot, holder)
 }
 
 // Cancelled has the batch of a slot look which of its messages are to be cancelled.
-func (h hearer) Cancelled(topic, slot int) {
+func (h wakeHandler) Cancelled(topic, slot int) {
 	for _, x := range h.scheduled[topic].Standing(slot) {
 		asSlot(x).watchdog.Hurry()
 	}
 }
 
 // PlansChanged has the plans of a slot looked at.
-func (h hearer) PlansChanged(topic, slot int) { h.planner.Look(h.scheduled[topic], slot) }
+func (h wakeHandler) PlansChanged(topic, slot int) { h.planner.Look(h.scheduled[topic], slot) }
 
 // MembersChanged has the slots shared out again.
-func (h hearer) MembersChanged(topic int) { h.fleet.Hurry(&h.topics[topic].Topic) }
+func (h wakeHandler) MembersChanged(topic int) { h.fleet.Hurry(&h.topics[topic].Topic) }
 
 // PolicyChanged has the limit of a topic read.
-func (h hearer) PolicyChanged(topic int) { h.policies.Hurry(topic) }
+func (h wakeHandler) PolicyChanged(topic int) { h.policies.Hurry(topic) }
 
 // Led has the handlers of a topic follow those of the worker that leads.
-func (h hearer) Led(topic int, w flow.Word) {
+func (h wakeHandler) Led(topic int, w flow.Word) {
 	h.topics[topic].handlers.Follow(w)
 }
 
 // Overslept has all slots of a topic looked at.
-func (h hearer) Overslept(topic int) { h.lookout.Hurry(h.scheduled[topic]) }
+func (h wakeHandler) Overslept(topic int) { h.lookout.Hurry(h.scheduled[topic]) }
 
 // Missed makes up for whatever may have been missed.
-func (h hearer) Missed(topic int) {
+func (h wakeHandler) Missed(topic int) {
 	h.Overslept(topic)
 	h.planner.Hurry(h.scheduled[topic])
 	h.MembersChanged(topic)
