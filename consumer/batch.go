@@ -257,6 +257,12 @@ func (b *batch) claim() (i int, ctx context.Context, ok bool) {
 	i = b.next
 	b.next++
 	b.bytes += len(b.answer.Contents[i])
+	clockIn(b, i, now)
+	return i, ctx, true
+}
+
+// clockIn notes for observers when message i was claimed.
+func clockIn(b *batch, i int, now time.Time) {
 	switch {
 	case b.event == nil:
 	case b.topic.opts.Parallel:
@@ -264,7 +270,6 @@ func (b *batch) claim() (i int, ctx context.Context, ok bool) {
 	default:
 		b.claimed = now.Sub(b.watched.Begun)
 	}
-	return i, ctx, true
 }
 
 // enough reports whether what is left of the batch is to wait for its next turn.
