@@ -130,15 +130,29 @@ func (w *crew) build(c *Consumer) {
 	w.lookout = lookout.New(lookout.Config{
 		Needs: w.needs, BeforeTakeover: func(t *schedule.Topic) { takeovers.AskIfDue(&asTopic(t).takeover) },
 	}, w.scheduled, func(t *schedule.Topic) time.Duration { return asTopic(t).opts.SafetyLook })
-	heard, names := make([]wakeups.Topic, len(w.topics)), make([]string, len(w.topics))
+	w.makePolicies()
+	w.makeSubscriber(c)
+}
+
+// makePolicies makes what limits topics as a person has said.
+func (w *crew) makePolicies() {
+	names := make([]string, len(w.topics))
 	for i, t := range w.topics {
-		heard[i], names[i] = wakeups.Topic{Name: t.Qualified, Slots: t.Slots}, t.Qualified
+		names[i] = t.Qualified
 		w.limit(t, protocol.Policy{})
 	}
 	w.policies = policies.New(policies.Config{
 		Needs: w.needs, Topics: names, Period: fleet.Recheck,
 		Changed: func(topic int, p protocol.Policy) { w.limit(w.topics[topic], p) },
 	})
+}
+
+// makeSubscriber makes what hears the wake-ups of the topics.
+func (w *crew) makeSubscriber(c *Consumer) {
+	heard := make([]wakeups.Topic, len(w.topics))
+	for i, t := range w.topics {
+		heard[i] = wakeups.Topic{Name: t.Qualified, Slots: t.Slots}
+	}
 	w.subscriber = &wakeups.Subscriber{Life: w.life, Redis: c.rdb, Topics: heard, Handler: wakeHandler{w}, Silence: c.silence, Log: c.log, Away: w.away}
 }
 
