@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/inspector/internal/ask"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/servers/cluster"
 	"github.com/slotmq/go-rmq/message"
@@ -17,7 +18,7 @@ import (
 // the clock of Redis, or the latest one of a Cluster: those that wait, and those that wait for their retry. What is due already is not among
 // them, nor what has a priority and no time. With a [PartialError] they are those of the slots that could be counted.
 func (i *Inspector) Ahead(ctx context.Context, topic string, within []time.Duration) ([]int, error) {
-	if err := given(ctx, "count what becomes due in topic "+topic); err != nil {
+	if err := ask.Given(ctx, "count what becomes due in topic "+topic); err != nil {
 		return nil, err
 	}
 	for _, d := range within {
@@ -25,42 +26,42 @@ func (i *Inspector) Ahead(ctx context.Context, topic string, within []time.Durat
 			return nil, fmt.Errorf("count what becomes due in topic %s: %w", topic, &message.InvalidError{Field: "within", Value: d.String(), Limit: "more than 0"})
 		}
 	}
-	t, err := i.Topic(ctx, topic)
+	t, err := i.w.Topic(ctx, topic)
 	if err != nil {
 		return nil, err
 	}
-	now, err := cluster.Now(ctx, i.rdb)
+	now, err := cluster.Now(ctx, i.w.Redis)
 	if now.IsZero() { // otherwise a part of a Cluster is away, as the counts say
-		return nil, fmt.Errorf("count what becomes due in topic %s: ask Redis for its time: %w", topic, i.explain(err))
+		return nil, fmt.Errorf("count what becomes due in topic %s: ask Redis for its time: %w", topic, i.w.Explain(err))
 	}
-	failed := failures{i: i}
+	failed := i.w.Failing()
 	ahead := make([]int, len(within))
 	for n, d := range within {
 		from, to := now.UnixMilli(), now.Add(d).UnixMilli()
 		if t.Kind.Timed() {
-			if err := i.addCount(ctx, t, &ahead[n], func(k protocol.SlotKeys) string { return k.Store }, from, to, &failed); err != nil {
+			if err := addCount(ctx, i, t, &ahead[n], func(k protocol.SlotKeys) string { return k.Store }, from, to, &failed); err != nil {
 				return nil, err
 			}
 		}
 		// A retry has its attempt behind the ms.
 		retry := func(k protocol.SlotKeys) string { return k.Retry }
-		if err := i.addCount(ctx, t, &ahead[n], retry, from*100+99, to*100+99, &failed); err != nil {
+		if err := addCount(ctx, i, t, &ahead[n], retry, from*100+99, to*100+99, &failed); err != nil {
 			return nil, err
 		}
 	}
-	return ahead, failed.err()
+	return ahead, failed.Err()
 }
 
 // addCount adds how many members of a key of each slot have a score above one and not above another.
-func (i *Inspector) addCount(ctx context.Context, t Topic, sum *int, key func(protocol.SlotKeys) string, above, to int64, failed *failures) error {
-	counts, _, err := ofSlots(ctx, i, t, allSlots(t), func(k protocol.SlotKeys) *redis.IntCmd {
+func addCount(ctx context.Context, i *Inspector, t Topic, sum *int, key func(protocol.SlotKeys) string, above, to int64, failed *ask.Failures) error {
+	counts, _, err := ask.OfSlots(ctx, i.w.Ground, t, ask.AllSlots(t), func(k protocol.SlotKeys) *redis.IntCmd {
 		return redis.NewIntCmd(ctx, "zcount", key(k), "("+strconv.FormatInt(above, 10), to)
 	}, func(k protocol.SlotKeys, cmd *redis.IntCmd) (int, error) {
 		n, err := cmd.Result()
-		return int(n), at(key(k), err)
+		return int(n), ask.At(key(k), err)
 	})
 	for _, n := range counts {
 		*sum += n
 	}
-	return failed.merge(err)
+	return failed.Merge(err)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/text/words"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -24,7 +25,7 @@ func TestAhead(t *testing.T) {
 			topic.Name += kind.String()
 			define(t, rdb, topic)
 			for slot := range topic.Slots {
-				keys := i.keys(topic.Name, slot)
+				keys := i.w.Keys(topic.Name, slot)
 				for n, d := range in {
 					score := float64(now.Add(d).UnixMilli())
 					if kind == message.KindPriority {
@@ -128,18 +129,18 @@ func TestDeadWhy(t *testing.T) {
 			})
 		}
 		for _, reason := range []string{"timed out after # s", "timed out", ""} {
-			q := DeadQuery{Why: func(failure string) bool { return ReasonOf(failure) == reason }}
-			n, err := i.DeadCount(ctx, topic.Name, q)
+			q := DeadQuery{Why: func(failure string) bool { return words.Reason(failure) == reason }}
+			n, err := i.Dead().Count(ctx, topic.Name, q)
 			must.Do(t, err)
 			if n != 200 {
 				t.Errorf("%q: %d", reason, n)
 			}
 			q.Limit = 5
 			met := 0
-			for e, err := range i.Dead(ctx, topic.Name, q) {
+			for e, err := range i.Dead().List(ctx, topic.Name, q) {
 				must.Do(t, err)
 				met++
-				if e.Failure == nil != (reason == "") || e.Failure != nil && ReasonOf(e.Failure.Reason) != reason {
+				if e.Failure == nil != (reason == "") || e.Failure != nil && words.Reason(e.Failure.Reason) != reason {
 					t.Errorf("%q: %+v", reason, e)
 				}
 			}
@@ -147,11 +148,11 @@ func TestDeadWhy(t *testing.T) {
 				t.Errorf("%q: %d with a limit", reason, met)
 			}
 		}
-		q := DeadQuery{Reason: "after", Why: func(failure string) bool { return ReasonOf(failure) == "timed out" }}
-		if n, err := i.DeadCount(ctx, topic.Name, q); n != 0 || err != nil {
+		q := DeadQuery{Reason: "after", Why: func(failure string) bool { return words.Reason(failure) == "timed out" }}
+		if n, err := i.Dead().Count(ctx, topic.Name, q); n != 0 || err != nil {
 			t.Errorf("both must fit: %d, %v", n, err)
 		}
-		done, err := i.DeadRequeue(ctx, topic.Name, DeadQuery{Why: func(failure string) bool { return failure == "timed out" }}, RequeueOptions{})
+		done, err := i.Dead().Requeue(ctx, topic.Name, DeadQuery{Why: func(failure string) bool { return failure == "timed out" }}, RequeueOptions{})
 		must.Do(t, err)
 		if done.Stored != 200 {
 			t.Errorf("%+v", done)

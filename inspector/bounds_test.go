@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/inspector/doctor"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
@@ -134,8 +135,8 @@ func TestRights(t *testing.T) {
 		_, errs[3] = i.Workers(ctx)
 		_, errs[4] = each(i.Peek(ctx, topic.Name, Waiting, nil, 10))
 		_, errs[5] = i.Explain(ctx, topic.Name, "a", "")
-		_, errs[6] = i.DeadShow(ctx, topic.Name, "a", "")
-		_, errs[7] = i.Plans(ctx, topic.Name)
+		_, errs[6] = i.Dead().Show(ctx, topic.Name, "a", "")
+		_, errs[7] = i.Plans().List(ctx, topic.Name)
 		return errs[:]
 	}
 	for n, err := range calls("look") {
@@ -181,22 +182,22 @@ func TestRightsToChange(t *testing.T) {
 	must.Do(t, err)
 	_, _, err = i.Cancel(ctx, topic.Name, "a", "")
 	must.Do(t, err)
-	_, err = i.SetPlan(ctx, topic.Name, message.Recurring{Name: "p", Content: "a", Cron: "@daily"})
+	_, err = i.Plans().Set(ctx, topic.Name, message.Recurring{Name: "p", Content: "a", Cron: "@daily"})
 	must.Do(t, err)
-	if stopped, err := i.StopPlan(ctx, topic.Name, "p"); !stopped || err != nil {
+	if stopped, err := i.Plans().Stop(ctx, topic.Name, "p"); !stopped || err != nil {
 		t.Errorf("%v, %v", stopped, err)
 	}
 	_, err = i.Pause(ctx, topic.Name, nil)
 	must.Do(t, err)
 	_, err = i.Resume(ctx, topic.Name, nil)
 	must.Do(t, err)
-	_, err = i.DeadRequeue(ctx, topic.Name, DeadQuery{Limit: 1}, RequeueOptions{})
+	_, err = i.Dead().Requeue(ctx, topic.Name, DeadQuery{Limit: 1}, RequeueOptions{})
 	must.Do(t, err)
-	_, _, err = i.DeadDelete(ctx, topic.Name, DeadQuery{}, nil)
+	_, _, err = i.Dead().Delete(ctx, topic.Name, DeadQuery{}, nil)
 	must.Do(t, err)
 	broken, err := i.Verify(ctx, nil, nil)
 	if err != nil || broken != nil {
 		t.Errorf("%+v, %v", broken, err)
 	}
-	wantCheck(t, i.Doctor(ctx), "rights", OK)
+	wantCheck(t, i.Doctor(ctx), "rights", doctor.OK)
 }

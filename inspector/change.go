@@ -32,19 +32,16 @@ type Move struct {
 // Without a basis it looks in the slot of the content, and if the message is not there, in
 // all slots. If it is in several, nothing is removed, and the error names the slots.
 func (i *Inspector) Cancel(ctx context.Context, topic, content, basis string) (removed, asked bool, err error) {
-	if err := given(ctx, "cancel in topic "+topic); err != nil {
-		return false, false, err
-	}
-	t, err := i.Topic(ctx, topic)
+	t, err := i.w.About(ctx, "cancel in topic "+topic, topic)
 	if err != nil {
 		return false, false, err
 	}
 	do := func(slot int) (bool, error) {
-		gone, flying, err := i.cancelIn(ctx, t, slot, content)
+		gone, flying, err := cancelIn(ctx, i, t, slot, content)
 		removed, asked = removed || gone, asked || flying
 		return gone, err
 	}
-	there, err := i.whereItWaits(ctx, t, content, basis, do)
+	there, err := whereItWaits(ctx, i, t, content, basis, do)
 	if err == nil && !removed && !asked {
 		err = inTheOne(there, func(p place) bool { return p.InFlight }, do)
 	}
@@ -55,17 +52,17 @@ func (i *Inspector) Cancel(ctx context.Context, topic, content, basis string) (r
 }
 
 // cancelIn cancels a message in one slot, and wakes its worker if it has the message.
-func (i *Inspector) cancelIn(ctx context.Context, t Topic, slot int, content string) (removed, asked bool, err error) {
+func cancelIn(ctx context.Context, i *Inspector, t Topic, slot int, content string) (removed, asked bool, err error) {
 	begun := time.Now()
-	removed, asked, err = i.scripts.Cancel(ctx, i.keys(t.Name, slot), t.Notes, content)
-	if err = i.explain(err); err != nil && !cluster.Refused(err) {
+	removed, asked, err = i.w.Scripts.Cancel(ctx, i.w.Keys(t.Name, slot), t.Notes, content)
+	if err = i.w.Explain(err); err != nil && !cluster.Refused(err) {
 		err = fmt.Errorf("the answer is lost, so it may be cancelled: %w", err)
 	}
 	if asked {
-		i.publish(ctx, t, slot, protocol.AppendCancel(nil, slot))
+		i.w.Publish(ctx, t, slot, protocol.AppendCancel(nil, slot))
 	}
 	if removed {
-		i.journalGone(t, slot, begun, message.Cancelled, content)
+		i.steps.TellGone(t, slot, begun, message.Cancelled, content)
 	}
 	return removed, asked, err
 }
@@ -73,36 +70,33 @@ func (i *Inspector) cancelIn(ctx context.Context, t Topic, slot int, content str
 // Reschedule gives a message that waits another time or priority, and returns how it waits
 // now. A retry keeps its attempts. It looks for the message as Cancel does.
 func (i *Inspector) Reschedule(ctx context.Context, topic, content, basis string, to Move) (Entry, error) {
-	if err := given(ctx, "reschedule in topic "+topic); err != nil {
-		return Entry{}, err
-	}
-	t, err := i.Topic(ctx, topic)
+	t, err := i.w.About(ctx, "reschedule in topic "+topic, topic)
 	if err != nil {
 		return Entry{}, err
 	}
-	e, err := i.reschedule(ctx, t, content, basis, to)
+	e, err := reschedule(ctx, i, t, content, basis, to)
 	if err != nil {
 		return Entry{}, fmt.Errorf("reschedule in topic %s: %w", topic, err)
 	}
 	return e, nil
 }
 
-func (i *Inspector) reschedule(ctx context.Context, t Topic, content, basis string, to Move) (e Entry, err error) {
+func reschedule(ctx context.Context, i *Inspector, t Topic, content, basis string, to Move) (e Entry, err error) {
 	if err := to.validate(t); err != nil {
 		return e, err
 	}
 	slot, due := hash.Slot(cmp.Or(basis, content), t.Slots), to.In
 	if !to.At.IsZero() {
-		counts, _, err := i.counts(ctx, t, []int{slot})
+		counts, _, err := i.w.Counts(ctx, t, []int{slot})
 		if err != nil {
 			return e, err
 		}
 		due = to.At.Sub(counts[0].Now)
 	}
 	var where byhand.Place
-	there, err := i.whereItWaits(ctx, t, content, basis, func(in int) (done bool, err error) {
+	there, err := whereItWaits(ctx, i, t, content, basis, func(in int) (done bool, err error) {
 		var score int64
-		where, _, score, err = byhand.Reschedule(ctx, i.rdb, i.keys(t.Name, in), content, to.script(t))
+		where, _, score, err = byhand.Reschedule(ctx, i.w.Redis, i.w.Keys(t.Name, in), content, to.script(t))
 		slot = in
 		switch {
 		case where == byhand.InStore && (to.Priority > 0 || t.Kind.Timed()):
@@ -110,22 +104,33 @@ func (i *Inspector) reschedule(ctx context.Context, t Topic, content, basis stri
 		case where == byhand.InRetry && to.Priority == 0:
 			e, done = entryOf(t, in, Retrying, content, score), true
 		}
-		return done, i.explain(err)
+		return done, i.w.Explain(err)
 	})
 	if err == nil && e == (Entry{}) && basis != "" {
-		there, err = i.lookIn(ctx, t, content, []int{slot})
+		there, err = lookIn(ctx, i, t, content, []int{slot})
 	}
 	switch {
 	case err != nil:
 		return e, err
 	case e != Entry{}:
-		i.journalMoved(ctx, t, e)
-		i.wake(ctx, t, []int{slot}, due)
+		tellMoved(ctx, i, t, e)
+		i.w.Wake(ctx, t, []int{slot}, due)
 		return e, nil
 	case where == byhand.InStore: // with a priority, which a time must not replace
 		return e, &message.InvalidError{Field: "Move", Value: "a time", Limit: "a priority: what waits in topic " + t.Name + " has no times"}
 	}
 	return e, fmt.Errorf("%w: %s", ErrNotWaiting, instead(t, where, slot, there))
+}
+
+// tellMoved tells the journal. A retry of a priority topic has no priority to be told, and keeps the one it was sent with.
+func tellMoved(ctx context.Context, i *Inspector, t Topic, e Entry) {
+	score := e.Priority
+	if t.Kind.Timed() {
+		score = e.Due.UnixMilli()
+	}
+	if score > 0 {
+		i.steps.TellSent(ctx, t, e.Slot, []message.SentItem{{Content: e.Content, Score: score}})
+	}
 }
 
 // instead says where a message is that could not be rescheduled.

@@ -7,27 +7,33 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/inspector/internal/ask"
+	"github.com/slotmq/go-rmq/inspector/internal/pages"
+	"github.com/slotmq/go-rmq/inspector/internal/steps"
 	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/byhand"
 	"github.com/slotmq/go-rmq/internal/protocol/hash"
 	"github.com/slotmq/go-rmq/internal/protocol/score"
 )
 
-// Dead goes through the dead messages of all slots in the order of their deaths. It reads
+// DeadMessages are those that were given up on: see [Inspector.Dead].
+type DeadMessages struct{ i *Inspector }
+
+// Dead is about dead messages.
+func (i *Inspector) Dead() DeadMessages { return DeadMessages{i} }
+
+// List goes through the dead messages of all slots in the order of their deaths. It reads
 // page by page while messages die and are requeued: what stays dead is met exactly once, and
 // what dies after the beginning is not met. An error is the last it yields: a
 // [PartialError], if the dead of some slots could not be read, and those of the others were.
-func (i *Inspector) Dead(ctx context.Context, topic string, q DeadQuery) iter.Seq2[Entry, error] {
+func (d DeadMessages) List(ctx context.Context, topic string, q DeadQuery) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		if err := given(ctx, "list dead messages of topic "+topic); err != nil {
-			yield(Entry{}, err)
-			return
-		}
-		t, err := i.Topic(ctx, topic)
+		t, err := d.i.w.About(ctx, "list dead messages of topic "+topic, topic)
 		if err != nil {
 			yield(Entry{}, err)
 			return
 		}
-		for e, err := range i.dead(ctx, t, q, true) {
+		for e, err := range d.each(ctx, t, q, true) {
 			if err != nil {
 				err = fmt.Errorf("list dead messages of topic %s: %w", topic, err)
 			}
@@ -38,31 +44,31 @@ func (i *Inspector) Dead(ctx context.Context, topic string, q DeadQuery) iter.Se
 	}
 }
 
-// dead goes through the dead messages that the query selects. With explain, they have their
+// each goes through the dead messages that the query selects. With explain, they have their
 // Failure.
-func (i *Inspector) dead(ctx context.Context, t Topic, q DeadQuery, explain bool) iter.Seq2[Entry, error] {
+func (d DeadMessages) each(ctx context.Context, t Topic, q DeadQuery, explain bool) iter.Seq2[Entry, error] {
 	explain = explain || q.byFailure()
 	return func(yield func(Entry, error) bool) {
-		r := deadRead{i: i, t: t, q: q, explain: explain, failed: failures{i: i}, yield: yield}
-		walks, err := i.walks(ctx, t, q)
+		r := deadRead{d: d, t: t, q: q, explain: explain, failed: d.i.w.Failing(), yield: yield}
+		walks, err := d.walks(ctx, t, q)
 		if err := r.goOn(err); err != nil {
 			yield(Entry{}, err)
 			return
 		}
-		fail := func(w *walk, why error) error {
+		fail := func(w *pages.Walk, why error) error {
 			if q.Complete {
 				return why
 			}
-			return r.failed.add(ctx, t.Name, w.slot, w.key, why)
+			return r.failed.Add(ctx, t.Name, w.Slot, w.Key, why)
 		}
 		on := true
-		for m, err := range i.merge(ctx, walks, q.few(), fail) {
+		for m, err := range pages.Merge(ctx, d.i.w.Ground, walks, q.few(), fail) {
 			if err != nil {
 				yield(Entry{}, err)
 				return
 			}
-			e := entryOf(t, m.in.slot, Dead, m.content, score.Whole(m.score))
-			if m.in.since(m.score) || !q.picks(e) {
+			e := entryOf(t, m.In.Slot, Dead, m.Content, score.Whole(m.Score))
+			if m.In.Since(m.Score) || !q.picks(e) {
 				continue
 			}
 			if on = r.add(ctx, e); !on {
@@ -72,7 +78,7 @@ func (i *Inspector) dead(ctx context.Context, t Topic, q DeadQuery, explain bool
 		if on {
 			r.pass(ctx)
 		}
-		if err := r.failed.err(); err != nil && !r.refused {
+		if err := r.failed.Err(); err != nil && !r.refused {
 			yield(Entry{}, err)
 		}
 	}
@@ -80,11 +86,11 @@ func (i *Inspector) dead(ctx context.Context, t Topic, q DeadQuery, explain bool
 
 // deadRead is one reading of dead messages.
 type deadRead struct {
-	i       *Inspector
+	d       DeadMessages
 	t       Topic
 	q       DeadQuery
 	explain bool
-	failed  failures
+	failed  ask.Failures
 	yield   func(Entry, error) bool
 
 	met     int  // that the query selects
@@ -98,7 +104,7 @@ func (r *deadRead) goOn(err error) error {
 	if r.q.Complete {
 		return err
 	}
-	return r.failed.merge(err)
+	return r.failed.Merge(err)
 }
 
 // add takes one more, and passes on those so far, which are explained together, if they are enough. It reports
@@ -106,13 +112,13 @@ func (r *deadRead) goOn(err error) error {
 func (r *deadRead) add(ctx context.Context, e Entry) (on bool) {
 	r.some = append(r.some, e)
 	r.bytes += len(e.Content)
-	enough := !r.explain || len(r.some) == deadPage || r.bytes >= pageBytes/2 || r.met+len(r.some) == r.q.Limit
+	enough := !r.explain || len(r.some) == deadPage || r.bytes >= pages.PageBytes/2 || r.met+len(r.some) == r.q.Limit
 	return !enough || r.pass(ctx)
 }
 
 func (r *deadRead) pass(ctx context.Context) (on bool) {
 	if r.explain {
-		if err := r.goOn(r.i.explainDead(ctx, r.t, r.some)); err != nil {
+		if err := r.goOn(r.d.explain(ctx, r.t, r.some)); err != nil {
 			r.refused = true
 			r.yield(Entry{}, err)
 			return false
@@ -131,18 +137,18 @@ func (r *deadRead) pass(ctx context.Context) (on bool) {
 	return true
 }
 
-// explainDead adds what is known about their failures.
-func (i *Inspector) explainDead(ctx context.Context, t Topic, dead []Entry) error {
+// explain adds what is known about their failures.
+func (d DeadMessages) explain(ctx context.Context, t Topic, dead []Entry) error {
 	var which []int
 	places := map[string][]int{} // of a slot's, by the key of why
 	for n, e := range dead {
-		key := i.keys(t.Name, e.Slot).Why
+		key := d.i.w.Keys(t.Name, e.Slot).Why
 		if places[key] == nil {
 			which = append(which, e.Slot)
 		}
 		places[key] = append(places[key], n)
 	}
-	_, _, err := ofSlots(ctx, i, t, which, func(k protocol.SlotKeys) *redis.SliceCmd {
+	_, _, err := ask.OfSlots(ctx, d.i.w.Ground, t, which, func(k protocol.SlotKeys) *redis.SliceCmd {
 		args := []any{"hmget", k.Why}
 		for _, n := range places[k.Why] {
 			args = append(args, dead[n].Content)
@@ -156,19 +162,16 @@ func (i *Inspector) explainDead(ctx context.Context, t Topic, dead []Entry) erro
 				dead[places[k.Why][m]].Failure = failure(&why)
 			}
 		}
-		return struct{}{}, at(k.Why, err)
+		return struct{}{}, ask.At(k.Why, err)
 	})
 	return err
 }
 
-// DeadShow looks a dead message up. Nearly always there is one; there are several if equal
+// Show looks a dead message up. Nearly always there is one; there are several if equal
 // contents died in several slots. Without a basis it looks in all slots. With a
-// [PartialError] it may also be where DeadShow could not look.
-func (i *Inspector) DeadShow(ctx context.Context, topic, content, basis string) ([]Entry, error) {
-	if err := given(ctx, "look for a dead message in topic "+topic); err != nil {
-		return nil, err
-	}
-	t, err := i.Topic(ctx, topic)
+// [PartialError] it may also be where Show could not look.
+func (d DeadMessages) Show(ctx context.Context, topic, content, basis string) ([]Entry, error) {
+	t, err := d.i.w.About(ctx, "look for a dead message in topic "+topic, topic)
 	if err != nil {
 		return nil, err
 	}
@@ -176,44 +179,41 @@ func (i *Inspector) DeadShow(ctx context.Context, topic, content, basis string) 
 	if basis != "" {
 		which = []int{hash.Slot(basis, t.Slots)}
 	}
-	which, _ = chosen(t, which)
-	failed := failures{i: i}
-	times, which, err := timesIn(ctx, i, t, which, content, func(k protocol.SlotKeys) string { return k.Dead })
+	which, _ = ask.Chosen(t, which)
+	failed := d.i.w.Failing()
+	times, which, err := timesIn(ctx, d.i, t, which, content, func(k protocol.SlotKeys) string { return k.Dead })
 	var dead []Entry
 	for n, died := range times {
 		if !died.IsZero() {
 			dead = append(dead, Entry{Content: content, Slot: which[n], State: Dead, Died: died})
 		}
 	}
-	if err = failed.merge(err); err == nil {
-		err = failed.merge(i.explainDead(ctx, t, dead))
+	if err = failed.Merge(err); err == nil {
+		err = failed.Merge(d.explain(ctx, t, dead))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("look for a dead message in topic %s: %w", topic, err)
 	}
-	return dead, failed.err()
+	return dead, failed.Err()
 }
 
-// DeadCount counts the dead messages that the query selects. With a [PartialError] they are
+// Count counts the dead messages that the query selects. With a [PartialError] they are
 // those of the slots that could be read.
-func (i *Inspector) DeadCount(ctx context.Context, topic string, q DeadQuery) (int, error) {
-	if err := given(ctx, "count dead messages of topic "+topic); err != nil {
-		return 0, err
-	}
-	t, err := i.Topic(ctx, topic)
+func (d DeadMessages) Count(ctx context.Context, topic string, q DeadQuery) (int, error) {
+	t, err := d.i.w.About(ctx, "count dead messages of topic "+topic, topic)
 	if err != nil {
 		return 0, err
 	}
-	n, err := i.deadCount(ctx, t, q)
+	n, err := d.count(ctx, t, q)
 	if err != nil {
 		return n, fmt.Errorf("count dead messages of topic %s: %w", topic, err)
 	}
 	return n, nil
 }
 
-func (i *Inspector) deadCount(ctx context.Context, t Topic, q DeadQuery) (n int, err error) {
+func (d DeadMessages) count(ctx context.Context, t Topic, q DeadQuery) (n int, err error) {
 	if q.byEntry() || q.byFailure() {
-		for _, err := range i.dead(ctx, t, q, false) {
+		for _, err := range d.each(ctx, t, q, false) {
 			if err != nil {
 				return n, err
 			}
@@ -226,7 +226,7 @@ func (i *Inspector) deadCount(ctx context.Context, t Topic, q DeadQuery) (n int,
 		return 0, err
 	}
 	low, high := q.times()
-	counts, _, err := i.countDead(ctx, t, which, bound(low), bound(high))
+	counts, _, err := d.countBetween(ctx, t, which, bound(low), bound(high))
 	for _, c := range counts {
 		n += c
 	}
@@ -234,4 +234,20 @@ func (i *Inspector) deadCount(ctx context.Context, t Topic, q DeadQuery) (n int,
 		n = min(n, q.Limit)
 	}
 	return n, err
+}
+
+// takeOut takes out the dead messages that the query selects.
+func (d DeadMessages) takeOut(ctx context.Context, t Topic, q DeadQuery, rate float64, x steps.Removal) error {
+	if _, err := q.slots(t); err != nil {
+		return err
+	}
+	limit := q.Limit
+	q.Limit, q.likely, q.changes, q.Complete = 0, limit, true, true
+	return d.i.steps.TakeOut(ctx, t, func(yield func(steps.Dead, error) bool) {
+		for e, err := range d.each(ctx, t, q, false) {
+			if !yield(steps.Dead{Slot: e.Slot, DeadItem: byhand.DeadItem{Content: e.Content, Died: e.Died}}, err) {
+				return
+			}
+		}
+	}, limit, rate, x)
 }

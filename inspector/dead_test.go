@@ -19,6 +19,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
+	"github.com/slotmq/go-rmq/internal/text/pattern"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -63,7 +64,7 @@ func buryOne(t testing.TB, rdb redis.UniversalClient, topic message.Topic, slot 
 func collect(t testing.TB, i *Inspector, topic message.Topic, q DeadQuery) []Entry {
 	t.Helper()
 	var all []Entry
-	for e, err := range i.Dead(ctx, topic.Name, q) {
+	for e, err := range i.Dead().List(ctx, topic.Name, q) {
 		must.Do(t, err)
 		all = append(all, e)
 	}
@@ -130,12 +131,12 @@ func TestManyDead(t *testing.T) {
 		one, two := rand.New(rand.NewPCG(random.Uint64(), 1)), rand.New(rand.NewPCG(random.Uint64(), 2))
 		requeued, deleted, died := 0, 0, 0
 		churn(func() error {
-			r, err := i.DeadRequeue(ctx, topic.Name, goes(one), RequeueOptions{})
+			r, err := i.Dead().Requeue(ctx, topic.Name, goes(one), RequeueOptions{})
 			requeued += r.Stored
 			return err
 		})
 		churn(func() error {
-			n, _, err := i.DeadDelete(ctx, topic.Name, goes(two), nil)
+			n, _, err := i.Dead().Delete(ctx, topic.Name, goes(two), nil)
 			deleted += n
 			return err
 		})
@@ -148,7 +149,7 @@ func TestManyDead(t *testing.T) {
 		q := DeadQuery{Newest: strings.HasSuffix(t.Name(), "cluster")} // one way on each
 		met := make([]bool, slots*each)
 		var last time.Time
-		for e, err := range i.Dead(ctx, topic.Name, q) {
+		for e, err := range i.Dead().List(ctx, topic.Name, q) {
 			must.Do(t, err)
 			id, err := strconv.Atoi(strings.TrimPrefix(e.Content, "m"))
 			if err != nil {
@@ -177,7 +178,7 @@ func TestManyDead(t *testing.T) {
 		if requeued == 0 || deleted == 0 || died == 0 {
 			t.Error("nothing happened meanwhile")
 		}
-		n, err := i.DeadCount(ctx, topic.Name, DeadQuery{})
+		n, err := i.Dead().Count(ctx, topic.Name, DeadQuery{})
 		if want := slots*each - requeued - deleted + died; err != nil || n != want {
 			t.Errorf("%d are dead, %v; want %d", n, err, want)
 		}
@@ -187,7 +188,7 @@ func TestManyDead(t *testing.T) {
 			t.Errorf("found %v, %v", found, err)
 		}
 		told := 0
-		r, err := i.DeadRequeue(ctx, topic.Name, DeadQuery{}, RequeueOptions{Progress: func(r Requeued) {
+		r, err := i.Dead().Requeue(ctx, topic.Name, DeadQuery{}, RequeueOptions{Progress: func(r Requeued) {
 			if r.Stored <= told {
 				t.Errorf("told of %d after %d", r.Stored, told)
 			}
@@ -218,7 +219,7 @@ func TestManyDeathsAtOnce(t *testing.T) {
 		}
 		ways := map[bool][]Entry{}
 		for _, newest := range []bool{false, true} {
-			for e, err := range i.dead(ctx, Topic{Topic: topic}, DeadQuery{Newest: newest}, false) {
+			for e, err := range i.Dead().each(ctx, Topic{Topic: topic}, DeadQuery{Newest: newest}, false) {
 				must.Do(t, err)
 				ways[newest] = append(ways[newest], e)
 			}
@@ -261,8 +262,8 @@ func TestDeadQueries(t *testing.T) {
 		}
 		k := protocol.KeysOf(topic.Name, 2)
 		must.Do(t, rdb.ZAdd(ctx, k.Dead, redis.Z{Member: "nothing known", Score: float64(at(6).UnixMilli())}).Err())
-		glob := func(pattern string) func(string) bool {
-			filter, err := Glob(pattern)
+		glob := func(text string) func(string) bool {
+			filter, err := pattern.Glob(text)
 			must.Do(t, err)
 			return filter
 		}
@@ -307,7 +308,7 @@ func TestDeadQueries(t *testing.T) {
 			if !slices.Equal(got, c.want) {
 				t.Errorf("%s: met %v, want %v", c.name, got, c.want)
 			}
-			if n, err := i.DeadCount(ctx, topic.Name, c.q); err != nil || n != len(c.want) {
+			if n, err := i.Dead().Count(ctx, topic.Name, c.q); err != nil || n != len(c.want) {
 				t.Errorf("%s: counted %d, %v; want %d", c.name, n, err, len(c.want))
 			}
 		}
@@ -334,14 +335,14 @@ func TestDeadWhich(t *testing.T) {
 			died       time.Time
 		}{{0, 1, noon.Add(time.Second)}, {1, 1, noon.Add(2 * time.Second)}, {1, 0, noon.Add(time.Second)}, {0, 0, noon}} {
 			q := which(c.slot, c.died)
-			n, err := i.DeadCount(ctx, topic.Name, q)
+			n, err := i.Dead().Count(ctx, topic.Name, q)
 			if dead := collect(t, i, topic, q); err != nil || n != c.want || len(dead) != n || n == 1 && (dead[0].Slot != c.slot || dead[0].Content != "x" || dead[0].Failure == nil) {
 				t.Errorf("slot %d, %v: %d, %v, %+v", c.slot, c.died, n, err, dead)
 			}
 		}
 		only := which(1, noon.Add(2*time.Second))
 		only.Content, only.Limit = nil, 0
-		if n, _, err := i.DeadDelete(ctx, topic.Name, only, nil); n != 1 || err != nil {
+		if n, _, err := i.Dead().Delete(ctx, topic.Name, only, nil); n != 1 || err != nil {
 			t.Errorf("%d deleted, %v", n, err)
 		}
 		if dead := collect(t, i, topic, DeadQuery{Newest: true, Limit: 1}); len(dead) != 1 || dead[0].Content != "x" || dead[0].Slot != 0 {
@@ -357,7 +358,7 @@ func TestDeadShow(t *testing.T) {
 		buryOne(t, rdb, topic, slotOf(topic, "basis"), "x", noon)
 		buryOne(t, rdb, topic, slotOf(topic, "another"), "x", noon.Add(time.Second))
 		show := func(content, basis string) []Entry {
-			dead, err := i.DeadShow(ctx, topic.Name, content, basis)
+			dead, err := i.Dead().Show(ctx, topic.Name, content, basis)
 			must.Do(t, err)
 			return dead
 		}
@@ -382,9 +383,9 @@ func TestDeadOfAnEmptyTopic(t *testing.T) {
 		if all := collect(t, i, topic, DeadQuery{}); all != nil {
 			t.Errorf("met %v", all)
 		}
-		n, err := i.DeadCount(ctx, topic.Name, DeadQuery{})
-		r, err2 := i.DeadRequeue(ctx, topic.Name, DeadQuery{}, RequeueOptions{Rate: 1})
-		d, _, err3 := i.DeadDelete(ctx, topic.Name, DeadQuery{}, nil)
+		n, err := i.Dead().Count(ctx, topic.Name, DeadQuery{})
+		r, err2 := i.Dead().Requeue(ctx, topic.Name, DeadQuery{}, RequeueOptions{Rate: 1})
+		d, _, err3 := i.Dead().Delete(ctx, topic.Name, DeadQuery{}, nil)
 		if err := errors.Join(err, err2, err3); err != nil || n != 0 || d != 0 || r != (Requeued{}) {
 			t.Errorf("%d dead, %d deleted, requeued %+v, %v", n, d, r, err)
 		}
@@ -404,7 +405,7 @@ func TestDeadErrors(t *testing.T) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		met := 0
-		for _, e := range i.Dead(ctx, topic, q) {
+		for _, e := range i.Dead().List(ctx, topic, q) {
 			if err != nil {
 				t.Error("something comes after the error")
 			}
@@ -434,7 +435,7 @@ func TestDeadErrors(t *testing.T) {
 	if looked != 150 {
 		t.Errorf("%d were looked at", looked)
 	}
-	for e, err := range i.Dead(ctx, topic.Name, DeadQuery{}) { // and it may be left at any time
+	for e, err := range i.Dead().List(ctx, topic.Name, DeadQuery{}) { // and it may be left at any time
 		if must.Do(t, err); e.Content == name(120) {
 			break
 		}
@@ -457,9 +458,9 @@ func TestDeadDeleteRefusesTimesToCome(t *testing.T) {
 			{OlderThan: age(65535, 2_000_000)}, {OlderThan: age(-1, 0)}, {OlderThan: now.Add(6 * time.Minute)},
 			{OlderThan: time.Unix(1<<60, 0)}, {OlderThan: time.Unix(-1<<60, 0)}, {NewerThan: time.Unix(-1<<60, 0)}, {NewerThan: time.Unix(1<<60, 0)},
 		} {
-			_, _, err := i.DeadDelete(ctx, topic.Name, q, nil)
+			_, _, err := i.Dead().Delete(ctx, topic.Name, q, nil)
 			wantError(t, err, message.ErrInvalid, "Than is ")
-			_, err = i.DeadRequeue(ctx, topic.Name, q, RequeueOptions{})
+			_, err = i.Dead().Requeue(ctx, topic.Name, q, RequeueOptions{})
 			wantError(t, err, message.ErrInvalid, "Than is ")
 		}
 		for range 20 { // of two wrong ones the same is named each time
@@ -470,15 +471,15 @@ func TestDeadDeleteRefusesTimesToCome(t *testing.T) {
 			t.Errorf("%d of 1 are left", n)
 		}
 		// Looking harms nobody, and clocks may be somewhat apart.
-		if n, err := i.DeadCount(ctx, topic.Name, DeadQuery{OlderThan: now.Add(24 * time.Hour)}); n != 1 || err != nil {
+		if n, err := i.Dead().Count(ctx, topic.Name, DeadQuery{OlderThan: now.Add(24 * time.Hour)}); n != 1 || err != nil {
 			t.Error(n, err)
 		}
 		// Where the clock was set back, deaths are still to come, too.
 		zadd(t, rdb, dead, "b", now.Add(5*time.Hour).UnixMilli())
-		if n, _, err := i.DeadDelete(ctx, topic.Name, DeadQuery{OlderThan: now.Add(5*time.Hour + time.Minute)}, nil); n != 2 || err != nil {
+		if n, _, err := i.Dead().Delete(ctx, topic.Name, DeadQuery{OlderThan: now.Add(5*time.Hour + time.Minute)}, nil); n != 2 || err != nil {
 			t.Error(n, err)
 		}
-		if n, _, err := i.DeadDelete(ctx, topic.Name, DeadQuery{OlderThan: now.Add(5 * time.Hour)}, nil); n != 0 || err != nil {
+		if n, _, err := i.Dead().Delete(ctx, topic.Name, DeadQuery{OlderThan: now.Add(5 * time.Hour)}, nil); n != 0 || err != nil {
 			t.Error(n, err)
 		}
 	})

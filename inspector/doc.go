@@ -5,15 +5,17 @@
 //	found, err := i.Explain(ctx, "orders", "order 4703", "") // where is it, and why has it not run?
 //
 // To look: [Inspector.Topics], [Inspector.Stats], [Inspector.Slots], [Inspector.Workers],
-// [Inspector.Vanished], [Inspector.Peek], [Inspector.Explain], [Inspector.Policy], [Inspector.Ahead],
-// and for dead messages [Inspector.Dead] and
-// [Inspector.DeadShow]. These only read, and workers go on meanwhile. If a part cannot be
-// looked at, you get the rest, together with a [PartialError].
+// [Inspector.Vanished], [Inspector.Peek], [Inspector.Explain], [Inspector.Policy] and [Inspector.Ahead].
+// These only read, and workers go on meanwhile. If a part cannot be looked at, you get the rest, together
+// with a [PartialError].
 //
 // To change: [Inspector.Cancel], [Inspector.Reschedule], [Inspector.Pause],
-// [Inspector.Resume], [Inspector.DeadRequeue], [Inspector.DeadDelete], [Inspector.Purge]. Each change is made
-// by a script at one slot, so no worker can come in between. [Inspector.Limit] and
-// [Inspector.Unlimit] slow the workers of a topic down for some time.
+// [Inspector.Resume] and [Inspector.Purge]. Each change is made by a script at one slot, so no worker can
+// come in between. [Inspector.Limit] and [Inspector.Unlimit] slow the workers of a topic down for some time.
+//
+// Two subjects have methods of their own: [Inspector.Dead] gives the dead messages, to list, count, group,
+// requeue and delete them, and [Inspector.Plans] those that are sent again and again, to list, set and stop
+// them.
 //
 // To check: [Inspector.Doctor] looks at the servers and at topics that need attention,
 // [Inspector.Verify] compares all that is stored with the rules in docs/PROTOCOL.md.

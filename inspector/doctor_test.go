@@ -1,8 +1,6 @@
 package inspector
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,9 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/inspector/doctor"
 	"github.com/slotmq/go-rmq/internal/protocol"
-	"github.com/slotmq/go-rmq/internal/servers/redisinfo"
-	"github.com/slotmq/go-rmq/internal/sharing/keeper"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
@@ -23,18 +20,18 @@ import (
 )
 
 // found expects a check with words in its detail.
-func wantCheck(t testing.TB, checks []Check, name string, level Level, words ...string) {
+func wantCheck(t testing.TB, checks []doctor.Check, name string, level doctor.Level, words ...string) {
 	t.Helper()
-	n := slices.IndexFunc(checks, func(c Check) bool { return c.Name == name })
+	n := slices.IndexFunc(checks, func(c doctor.Check) bool { return c.Name == name })
 	if n < 0 {
 		t.Errorf("no check %q in %+v", name, checks)
 		return
 	}
 	c := checks[n]
-	if name == "connection" && level == OK && c.Level == Warn && strings.Contains(c.Detail, "answers in ") {
+	if name == "connection" && level == doctor.OK && c.Level == doctor.Warn && strings.Contains(c.Detail, "answers in ") {
 		return // slowly, as the machine is busy
 	}
-	if c.Level != level || (c.Level == OK) != (c.Advice == "") || strings.Contains(c.Detail+c.Advice, "\n") || c.Detail == "" {
+	if c.Level != level || (c.Level == doctor.OK) != (c.Advice == "") || strings.Contains(c.Detail+c.Advice, "\n") || c.Detail == "" {
 		t.Errorf("%+v, want %s", c, level)
 	}
 	for _, w := range words {
@@ -56,12 +53,12 @@ func TestDoctorFindsNothing(t *testing.T) {
 			t.Errorf("%v, want %v", names, want)
 		}
 		for _, c := range checks {
-			level, words := OK, ""
+			level, words := doctor.OK, ""
 			switch c.Name { // of a server as the tests have it
 			case "persistence":
-				level, words = Warn, "no append-only file"
+				level, words = doctor.Warn, "no append-only file"
 			case "replicas":
-				level, words = Warn, "none"
+				level, words = doctor.Warn, "none"
 			case "rights":
 				words = "no topics yet"
 			}
@@ -69,9 +66,9 @@ func TestDoctorFindsNothing(t *testing.T) {
 		}
 		define(t, rdb, message.Topic{Name: "orders", Kind: message.KindPriority})
 		checks = i.Doctor(ctx)
-		wantCheck(t, checks, "rights", OK, "1 topic")
-		wantCheck(t, checks, "definitions", OK, "1 topic")
-		wantCheck(t, checks, "dead", OK, "no message")
+		wantCheck(t, checks, "rights", doctor.OK, "1 topic")
+		wantCheck(t, checks, "definitions", doctor.OK, "1 topic")
+		wantCheck(t, checks, "dead", doctor.OK, "no message")
 	})
 }
 
@@ -88,9 +85,9 @@ func TestDoctorLooksAtTopics(t *testing.T) {
 		zadd(t, rdb, protocol.KeysOf(mails.Name, 0).Dead, binary, time.Now().UnixMilli())
 		zadd(t, rdb, protocol.KeysOf(mails.Name, 3).Dead, binary, time.Now().UnixMilli())
 		checks := i.Doctor(ctx)
-		wantCheck(t, checks, "workers", Warn, "topic orders has 1 due and no worker")
-		wantCheck(t, checks, "paused", Warn, "1 slot: worked (1)")
-		wantCheck(t, checks, "dead", Warn, "2 messages: mails (2)")
+		wantCheck(t, checks, "workers", doctor.Warn, "topic orders has 1 due and no worker")
+		wantCheck(t, checks, "paused", doctor.Warn, "1 slot: worked (1)")
+		wantCheck(t, checks, "dead", doctor.Warn, "2 messages: mails (2)")
 		for _, c := range checks {
 			if c.Name == "workers" && (strings.Contains(c.Detail, "mails") || strings.Contains(c.Detail, "worked")) {
 				t.Errorf("%+v", c)
@@ -100,12 +97,12 @@ func TestDoctorLooksAtTopics(t *testing.T) {
 		must.Do(t, rdb.Del(ctx, protocol.StoreKey(orders.Name, 1)).Err())
 		must.Do(t, rdb.HSet(ctx, protocol.StoreKey(orders.Name, 1), "x", 17).Err())
 		checks = i.Doctor(ctx)
-		wantCheck(t, checks, "definitions", Fail, "topic missing: rmq:def{missing} is missing")
-		wantCheck(t, checks, "messages", Fail, "orders_1")
-		wantCheck(t, checks, "dead", Warn, "mails (2)")
+		wantCheck(t, checks, "definitions", doctor.Fail, "topic missing: rmq:def{missing} is missing")
+		wantCheck(t, checks, "messages", doctor.Fail, "orders_1")
+		wantCheck(t, checks, "dead", doctor.Warn, "mails (2)")
 		must.Do(t, rdb.Del(ctx, protocol.TopicsKey).Err())
 		must.Do(t, rdb.Set(ctx, protocol.TopicsKey, "x", 0).Err())
-		wantCheck(t, i.Doctor(ctx), "definitions", Fail, protocol.TopicsKey)
+		wantCheck(t, i.Doctor(ctx), "definitions", doctor.Fail, protocol.TopicsKey)
 	})
 }
 
@@ -119,23 +116,23 @@ func TestDoctorLooksAtServers(t *testing.T) {
 		return strings.Contains(admin.Info(ctx, "replication").Val(), "state=online")
 	})
 	checks := newInspector(t, good.Client(t), Config{}).Doctor(ctx)
-	wantCheck(t, checks, "connection", OK, "the server answers in ")
-	wantCheck(t, checks, "version", OK, "Redis ")
-	wantCheck(t, checks, "role", OK)
-	wantCheck(t, checks, "persistence", OK)
-	wantCheck(t, checks, "eviction", OK)
-	wantCheck(t, checks, "memory", OK, "of maxmemory")
-	wantCheck(t, checks, "replicas", OK, "1 in sync")
-	wantCheck(t, checks, "clock", OK)
+	wantCheck(t, checks, "connection", doctor.OK, "the server answers in ")
+	wantCheck(t, checks, "version", doctor.OK, "Redis ")
+	wantCheck(t, checks, "role", doctor.OK)
+	wantCheck(t, checks, "persistence", doctor.OK)
+	wantCheck(t, checks, "eviction", doctor.OK)
+	wantCheck(t, checks, "memory", doctor.OK, "of maxmemory")
+	wantCheck(t, checks, "replicas", doctor.OK, "1 in sync")
+	wantCheck(t, checks, "clock", doctor.OK)
 
 	checks = newInspector(t, replica.Client(t), Config{}).Doctor(ctx)
-	wantCheck(t, checks, "role", Fail, "read-only replica")
+	wantCheck(t, checks, "role", doctor.Fail, "read-only replica")
 
 	bad := servertest.Redis(t, "--maxmemory-policy", "allkeys-lru", "--maxmemory", "850kb") // about as much as a server has at the start
 	checks = newInspector(t, bad.Client(t), Config{}).Doctor(ctx)
-	wantCheck(t, checks, "eviction", Fail, "allkeys-lru")
-	n := slices.IndexFunc(checks, func(c Check) bool { return c.Name == "memory" })
-	if checks[n].Level == OK {
+	wantCheck(t, checks, "eviction", doctor.Fail, "allkeys-lru")
+	n := slices.IndexFunc(checks, func(c doctor.Check) bool { return c.Name == "memory" })
+	if checks[n].Level == doctor.OK {
 		t.Errorf("%+v", checks[n])
 	}
 
@@ -143,16 +140,16 @@ func TestDoctorLooksAtServers(t *testing.T) {
 	must.Do(t, admin.Do(ctx, "acl", "setuser", "few", "on", ">x", "~*", "&*", "+@all", "-zrem").Err())
 	must.Do(t, admin.Do(ctx, "acl", "setuser", "blind", "on", ">x", "~*", "&*", "+@all", "-info").Err())
 	must.Do(t, admin.Do(ctx, "acl", "setuser", "none", "on", ">x", "+ping").Err())
-	as := func(user string) []Check {
+	as := func(user string) []doctor.Check {
 		rdb := good.Client(t, func(o *redis.Options) { o.Username, o.Password = user, "x" })
 		return newInspector(t, rdb, Config{}).Doctor(ctx)
 	}
 	checks = as("few")
-	wantCheck(t, checks, "rights", Fail, `Redis user "few" lacks rights: +zrem`)
-	wantCheck(t, checks, "definitions", OK)
-	wantCheck(t, as("blind"), "memory", Warn, "not known", "info")
-	wantCheck(t, as("none"), "connection", Fail, `grant Redis user "none" +time`)
-	wantCheck(t, as("nobody"), "connection", Fail, `Redis does not know user "nobody"`)
+	wantCheck(t, checks, "rights", doctor.Fail, `Redis user "few" lacks rights: +zrem`)
+	wantCheck(t, checks, "definitions", doctor.OK)
+	wantCheck(t, as("blind"), "memory", doctor.Warn, "not known", "info")
+	wantCheck(t, as("none"), "connection", doctor.Fail, `grant Redis user "none" +time`)
+	wantCheck(t, as("nobody"), "connection", doctor.Fail, `Redis does not know user "nobody"`)
 
 	gone := servertest.Redis(t)
 	gone.Kill()
@@ -160,7 +157,7 @@ func TestDoctorLooksAtServers(t *testing.T) {
 	if len(checks) != 1 {
 		t.Errorf("%+v", checks)
 	}
-	wantCheck(t, checks, "connection", Fail) // refused, or on a busy machine too late
+	wantCheck(t, checks, "connection", doctor.Fail) // refused, or on a busy machine too late
 }
 
 // By Sentinels it looks at the master that they name.
@@ -168,9 +165,9 @@ func TestDoctorBySentinels(t *testing.T) {
 	t.Parallel()
 	g := servertest.Sentinel(t)
 	checks := newInspector(t, g.Client(t), Config{}).Doctor(ctx)
-	wantCheck(t, checks, "connection", OK)
-	wantCheck(t, checks, "role", OK)
-	wantCheck(t, checks, "replicas", OK, "1 in sync")
+	wantCheck(t, checks, "connection", doctor.OK)
+	wantCheck(t, checks, "role", doctor.OK)
+	wantCheck(t, checks, "replicas", doctor.OK, "1 in sync")
 }
 
 // One master that is gone hides nothing of the others.
@@ -180,7 +177,7 @@ func TestDoctorOfACluster(t *testing.T) {
 	rdb := c.Client(t, func(o *redis.ClusterOptions) { o.DialerRetries, o.MaxRetries = 1, -1 })
 	i := newInspector(t, rdb, Config{})
 	topic := define(t, rdb, message.Topic{Name: "orders", Kind: message.KindPriority})
-	wantCheck(t, i.Doctor(ctx), "connection", OK, "3 masters answer in ")
+	wantCheck(t, i.Doctor(ctx), "connection", doctor.OK, "3 masters answer in ")
 	var spare *servertest.Server
 	for _, s := range c.Nodes() {
 		if s.Addr() != c.MasterOf(t, protocol.TopicsKey).Addr() && s.Addr() != c.MasterOf(t, protocol.DefinitionKey(topic.Name)).Addr() {
@@ -189,8 +186,8 @@ func TestDoctorOfACluster(t *testing.T) {
 	}
 	must.Do(t, spare.Client(t).ConfigSet(ctx, "maxmemory-policy", "allkeys-lru").Err())
 	checks := i.Doctor(ctx)
-	wantCheck(t, checks, "eviction", Fail, "server "+spare.Addr()+": maxmemory-policy allkeys-lru")
-	wantCheck(t, checks, "replicas", Warn, "each server: none")
+	wantCheck(t, checks, "eviction", doctor.Fail, "server "+spare.Addr()+": maxmemory-policy allkeys-lru")
+	wantCheck(t, checks, "replicas", doctor.Warn, "each server: none")
 	var two []string
 	for _, s := range c.Nodes()[1:] {
 		must.Do(t, s.Client(t).ConfigSet(ctx, "maxmemory-policy", "allkeys-random").Err())
@@ -198,16 +195,16 @@ func TestDoctorOfACluster(t *testing.T) {
 	}
 	must.Do(t, c.Nodes()[0].Client(t).ConfigSet(ctx, "maxmemory-policy", "noeviction").Err())
 	slices.Sort(two)
-	wantCheck(t, i.Doctor(ctx), "eviction", Fail, "servers "+strings.Join(two, ", ")+": maxmemory-policy allkeys-random")
+	wantCheck(t, i.Doctor(ctx), "eviction", doctor.Fail, "servers "+strings.Join(two, ", ")+": maxmemory-policy allkeys-random")
 	for _, s := range c.Nodes() {
 		must.Do(t, s.Client(t).ConfigSet(ctx, "maxmemory-policy", "noeviction").Err())
 	}
 	spare.Kill()
 	checks = i.Doctor(ctx)
-	wantCheck(t, checks, "connection", Fail, "server "+spare.Addr()+": ")
-	wantCheck(t, checks, "eviction", OK)
-	wantCheck(t, checks, "definitions", OK)
-	wantCheck(t, checks, "messages", Fail, "topic orders: ", " cannot be read, such as slot ")
+	wantCheck(t, checks, "connection", doctor.Fail, "server "+spare.Addr()+": ")
+	wantCheck(t, checks, "eviction", doctor.OK)
+	wantCheck(t, checks, "definitions", doctor.OK)
+	wantCheck(t, checks, "messages", doctor.Fail, "topic orders: ", " cannot be read, such as slot ")
 }
 
 // One master that hangs hides what it holds, and takes no time that the others need.
@@ -233,15 +230,11 @@ func TestDoctorOfAClusterThatHangs(t *testing.T) {
 	hanging.Pause()
 	defer hanging.Resume()
 	checks := newInspector(t, rdb, Config{}).Doctor(ctx)
-	wantCheck(t, checks, "connection", Fail, "server "+hanging.Addr()+": ")
-	wantCheck(t, checks, "definitions", OK, "1 topic")
-	wantCheck(t, checks, "messages", Fail, fmt.Sprintf("topic orders: %d slots cannot be read, such as slot ", topic.Slots-reached),
+	wantCheck(t, checks, "connection", doctor.Fail, "server "+hanging.Addr()+": ")
+	wantCheck(t, checks, "definitions", doctor.OK, "1 topic")
+	wantCheck(t, checks, "messages", doctor.Fail, fmt.Sprintf("topic orders: %d slots cannot be read, such as slot ", topic.Slots-reached),
 		"server "+hanging.Addr()+" does not answer")
-	wantCheck(t, checks, "dead", Warn, fmt.Sprintf("orders (%d)", reached))
-
-	over, cancel := context.WithCancel(ctx) // whoever has no time is told what was not looked at
-	cancel()
-	wantCheck(t, newInspector(t, rdb, Config{}).messages(over, []storedTopic{{Topic: Topic{Topic: topic}}}, nil), "messages", Fail, "1 topic")
+	wantCheck(t, checks, "dead", doctor.Warn, fmt.Sprintf("orders (%d)", reached))
 }
 
 // A server in memory knows neither INFO nor access control, and its clock can be set.
@@ -251,98 +244,12 @@ func TestDoctorOfAServerInMemory(t *testing.T) {
 	i := newInspector(t, rdb, Config{})
 	define(t, rdb, message.Topic{Name: "orders", Kind: message.KindPriority})
 	for _, c := range i.Doctor(ctx) {
-		wantCheck(t, []Check{c}, c.Name, OK)
+		wantCheck(t, []doctor.Check{c}, c.Name, doctor.OK)
 	}
 	mini.SetTime(time.Now().Add(time.Hour + time.Minute))
-	wantCheck(t, i.Doctor(ctx), "clock", Warn, "its clock is 1h", " ahead of this machine's")
+	wantCheck(t, i.Doctor(ctx), "clock", doctor.Warn, "its clock is 1h", " ahead of this machine's")
 	mini.SetTime(time.Now().Add(-time.Hour))
-	wantCheck(t, i.Doctor(ctx), "clock", Warn, "its clock is 1h", " behind this machine's")
-}
-
-func TestJudgements(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		by    func(redisinfo.Info) finding
-		info  string
-		level Level
-		says  string
-	}{
-		{version, "redis_version:6.0.16", Fail, "Redis 6.0.16"},
-		{version, "redis_version:6.2.0", OK, "Redis 6.2.0"},
-		{version, "x:y", OK, "does not say"},
-		{role, "x:y", OK, "does not say"},
-		{role, "role:master", OK, "a master"},
-		{role, "role:slave", Fail, "read-only"},
-		{memory, "x:y", OK, "does not say"},
-		{replicas, "x:y", OK, "does not say"},
-		{eviction, "x:y", OK, "does not say"},
-		{persistence, "x:y", OK, "does not say"},
-		{persistence, "loading:1\naof_enabled:1", Fail, "loading"},
-		{persistence, "aof_enabled:1\naof_last_write_status:err", Fail, "last write"},
-		{persistence, "aof_enabled:1\naof_last_write_status:ok\naof_last_bgrewrite_status:err", Warn, "rewrite"},
-		{persistence, "aof_enabled:0\nrdb_last_bgsave_status:err", Warn, "snapshot went wrong"},
-		{persistence, "aof_enabled:0\nrdb_last_bgsave_status:ok", Warn, "no append-only file"},
-		{persistence, "aof_enabled:1\naof_last_write_status:ok", OK, "written well"},
-		{memory, "used_memory:79\nmaxmemory:100", OK, "79 B used, 79% of maxmemory"},
-		{memory, "used_memory:80\nmaxmemory:100", Warn, "80%"},
-		{memory, "used_memory:100\nmaxmemory:100", Fail, "sends are refused"},
-		{memory, "used_memory:1610612736\nmaxmemory:0\ntotal_system_memory:17179869184", OK, "1.5 GiB used, 9% of the machine's memory"},
-		{memory, "used_memory:2048", OK, "2.0 KiB used"},
-		{replicas, "connected_slaves:0", Warn, "none"},
-		{replicas, "connected_slaves:1\nslave0:ip=10.0.0.1,port=6379,state=online,offset=1,lag=1", OK, "1 in sync"},
-		{replicas, "connected_slaves:2\nslave0:ip=10.0.0.1,port=6379,state=online,offset=1,lag=1\nslave1:ip=10.0.0.2,port=6379,state=wait_bgsave,offset=0,lag=0", Warn, "10.0.0.2:6379 is not in sync (wait_bgsave)"},
-		{replicas, "connected_slaves:1\nslave0:ip=10.0.0.1,port=6379,state=online,offset=1,lag=11", Warn, "last heard of 11s ago"},
-	} {
-		if f := c.by(redisinfo.Parse(c.info)); f.level != c.level || !strings.Contains(f.detail, c.says) {
-			t.Errorf("%q: %+v, want %s %q", c.info, f, c.level, c.says)
-		}
-	}
-	near := newInspector(t, servertest.Redis(t).Client(t), Config{})
-	wantCheck(t, []Check{near.connection([]server{{ping: time.Millisecond}, {ping: 5 * time.Millisecond}})}, "connection", OK, "2 masters answer in 5ms")
-	wantCheck(t, []Check{near.connection([]server{{ping: 51 * time.Millisecond}})}, "connection", Warn, "answers in 51ms")
-	servers := []server{{addr: "a:1", ahead: -400 * time.Millisecond}, {addr: "b:2", ahead: 400 * time.Millisecond}}
-	wantCheck(t, []Check{clocks(servers)}, "clock", Warn, "the clocks of a:1 and b:2 are 800ms apart")
-	servers[0].doubt, servers[1].doubt = 200*time.Millisecond, 200*time.Millisecond
-	wantCheck(t, []Check{clocks(servers)}, "clock", OK, "at most 400ms from this machine's")
-	wantCheck(t, []Check{clocks([]server{{ahead: -600 * time.Microsecond}})}, "clock", OK, "less than 1ms from this machine's")
-	many := make([]finding, 7)
-	for n := range many {
-		many[n] = warn(fmt.Sprint("thing ", n), "do")
-	}
-	if c := check("x", append(many, ok("fine"), fail("worst", "mend"))); c.Detail != "worst; thing 0; thing 1; thing 2; thing 3; and 3 more" || c.Level != Fail || c.Advice != "mend" {
-		t.Errorf("%+v", c)
-	}
-}
-
-func TestJudgementsOfZooKeeper(t *testing.T) {
-	t.Parallel()
-	w := keeper.WorkerView{ID: "w1"}
-	for _, c := range []struct {
-		view   keeper.View
-		shared int
-		level  Level
-		says   string
-	}{
-		{keeper.View{}, 0, OK, "no worker has been there yet"},
-		{keeper.View{}, 2, Fail, "no worker has been there, and 2 topics are shared"},
-		{keeper.View{Tree: "T"}, 1, OK, "no workers"},
-		{keeper.View{Tree: "T", Workers: []keeper.WorkerView{w}}, 1, Warn, "1 worker, and none of them is coordinator"},
-		{keeper.View{Tree: "T", Workers: []keeper.WorkerView{w, w}, Coordinator: "w1"}, 1, OK, "2 workers, coordinator w1"},
-		{keeper.View{Tree: "T", Workers: []keeper.WorkerView{{ID: "w2", Err: errors.New("no JSON")}}, Coordinator: "w1"}, 1, Warn, "worker w2: no JSON"},
-		{keeper.View{Tree: "T", Topics: []keeper.TopicView{{Name: "orders", Err: errors.New("no JSON")}}}, 1, Warn, "topic orders: no JSON"},
-	} {
-		wantCheck(t, []Check{check("zookeeper", seenIn(c.view, c.shared))}, "zookeeper", c.level, c.says)
-	}
-	literal := storedTopic{Topic: Topic{Topic: message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 1, Literal: true}, Sharing: "zookeeper"}, tree: "T"}
-	seen := keeper.TopicView{Name: "orders", Kind: "priority", Slots: 1, Literal: true}
-	view := func(t keeper.TopicView) keeper.View {
-		return keeper.View{Tree: "T", Topics: []keeper.TopicView{{Name: "mails"}, t}}
-	}
-	if found := agrees(literal, view(seen)); found != nil {
-		t.Errorf("%+v", found)
-	}
-	seen.Literal = false
-	wantCheck(t, []Check{check("x", agrees(literal, view(seen)))}, "x", Fail, "literal priority with 1 slot in Redis, and priority with 1 slot in ZooKeeper")
+	wantCheck(t, i.Doctor(ctx), "clock", doctor.Warn, "its clock is 1h", " behind this machine's")
 }
 
 func TestDoctorLooksAtZooKeeper(t *testing.T) {
@@ -354,7 +261,7 @@ func TestDoctorLooksAtZooKeeper(t *testing.T) {
 	at := func(root string) *Inspector { // each anew, as it remembers for a moment what it saw
 		return newInspector(t, server.Client(t), Config{Slots: slots.ZooKeeper(slots.ZooKeeperConfig{Servers: zoo.Servers(), Root: root})})
 	}
-	wantCheck(t, at(root).Doctor(ctx), "zookeeper", OK, "no worker has been there yet")
+	wantCheck(t, at(root).Doctor(ctx), "zookeeper", doctor.OK, "no worker has been there yet")
 	orders := message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 4}
 	c := work(t, rdb, consumer.Config{Slots: slots.ZooKeeper(slots.ZooKeeperConfig{Servers: zoo.Servers(), Root: root})}, orders, idle)
 	await.True(t, "its slots", func() bool {
@@ -363,25 +270,25 @@ func TestDoctorLooksAtZooKeeper(t *testing.T) {
 		return all[3].Worker == c.Worker()
 	})
 	checks := at(root).Doctor(ctx)
-	wantCheck(t, checks, "zookeeper", OK, "1 worker, coordinator "+c.Worker())
-	wantCheck(t, checks, "definitions", OK)
-	wantCheck(t, checks, "workers", OK)
-	wantCheck(t, newInspector(t, rdb, Config{}).Doctor(ctx), "zookeeper", Warn, "not asked, and 1 topic is shared by it")
-	wantCheck(t, at(zoo.Chroot(t)).Doctor(ctx), "zookeeper", Fail, "no worker has been there")
+	wantCheck(t, checks, "zookeeper", doctor.OK, "1 worker, coordinator "+c.Worker())
+	wantCheck(t, checks, "definitions", doctor.OK)
+	wantCheck(t, checks, "workers", doctor.OK)
+	wantCheck(t, newInspector(t, rdb, Config{}).Doctor(ctx), "zookeeper", doctor.Warn, "not asked, and 1 topic is shared by it")
+	wantCheck(t, at(zoo.Chroot(t)).Doctor(ctx), "zookeeper", doctor.Fail, "no worker has been there")
 
 	key := protocol.DefinitionKey(orders.Name)
 	tree := rdb.HGet(ctx, key, "tree").Val()
 	must.Do(t, rdb.HSet(ctx, key, "tree", "ANOTHER").Err())
-	wantCheck(t, at(root).Doctor(ctx), "definitions", Fail, "tree ANOTHER", tree)
+	wantCheck(t, at(root).Doctor(ctx), "definitions", doctor.Fail, "tree ANOTHER", tree)
 	must.Do(t, rdb.HSet(ctx, key, "tree", tree, "slots", 8).Err())
-	wantCheck(t, at(root).Doctor(ctx), "definitions", Fail, "priority with 8 slots in Redis, and priority with 4 slots in ZooKeeper")
+	wantCheck(t, at(root).Doctor(ctx), "definitions", doctor.Fail, "priority with 8 slots in Redis, and priority with 4 slots in ZooKeeper")
 	must.Do(t, rdb.HSet(ctx, key, "slots", 4, "notes", 1).Err())
-	wantCheck(t, at(root).Doctor(ctx), "definitions", Fail, "priority with 4 slots and notes in Redis, and priority with 4 slots in ZooKeeper")
+	wantCheck(t, at(root).Doctor(ctx), "definitions", doctor.Fail, "priority with 4 slots and notes in Redis, and priority with 4 slots in ZooKeeper")
 	must.Do(t, rdb.HSet(ctx, key, "notes", 0, "sharing", "redis").Err())
-	wantCheck(t, at(root).Doctor(ctx), "definitions", Warn, "shared by Redis, and ZooKeeper has nodes of it")
+	wantCheck(t, at(root).Doctor(ctx), "definitions", doctor.Warn, "shared by Redis, and ZooKeeper has nodes of it")
 
 	gone := servertest.ZooKeeper(t)
 	gone.Kill()
 	away := newInspector(t, rdb, Config{Slots: slots.ZooKeeper(slots.ZooKeeperConfig{Servers: gone.Servers(), SessionTimeout: 500 * time.Millisecond})})
-	wantCheck(t, away.Doctor(ctx), "zookeeper", Fail, gone.Addr())
+	wantCheck(t, away.Doctor(ctx), "zookeeper", doctor.Fail, gone.Addr())
 }

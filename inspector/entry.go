@@ -27,7 +27,7 @@ type Entry struct {
 	Priority int64     // in priority topics: of one that waits, or was put back by its handler
 	Attempt  int       // the one in flight, or the next one: 1 is the first delivery; 0 for dead
 	Died     time.Time // dead
-	Failure  *Failure  // why it died, from Dead and DeadShow; nil: nothing is known
+	Failure  *Failure  // why it died, from Dead; nil: nothing is known
 }
 
 // entryOf is the message that has a score in a state.

@@ -3,6 +3,7 @@ package inspector
 import (
 	"context"
 
+	"github.com/slotmq/go-rmq/inspector/internal/who"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -11,54 +12,51 @@ import (
 // the content, and if it is not there, in all slots, so you need not know the basis. With a
 // [PartialError] it may also be where Explain could not look.
 func (i *Inspector) Explain(ctx context.Context, topic, content, basis string) ([]Explanation, error) {
-	if err := given(ctx, "explain in topic "+topic); err != nil {
-		return nil, err
-	}
-	t, err := i.Topic(ctx, topic)
+	t, err := i.w.About(ctx, "explain in topic "+topic, topic)
 	if err != nil {
 		return nil, err
 	}
-	failed := failures{i: i}
-	found, err := i.lookUp(ctx, t, content, basis)
-	if err := failed.merge(err); err != nil {
+	failed := i.w.Failing()
+	found, err := lookUp(ctx, i, t, content, basis)
+	if err := failed.Merge(err); err != nil {
 		return nil, err
 	}
 	if len(found) == 0 {
-		return nil, failed.err()
+		return nil, failed.Err()
 	}
-	who, err := i.shares(ctx, t)
-	if err := failed.merge(err); err != nil {
+	shares, err := i.w.Shares(ctx, t)
+	if err := failed.Merge(err); err != nil {
 		return nil, err
 	}
 	which := make([]int, len(found))
 	for n, f := range found {
 		which[n] = f.slot
 	}
-	who.probing, err = i.probingIn(ctx, t, who, which)
-	if err := failed.merge(err); err != nil {
+	shares.Probing, err = i.w.ProbingIn(ctx, t, shares, which)
+	if err := failed.Merge(err); err != nil {
 		return nil, err
 	}
-	unique, err := i.uniqueIn(ctx, t, content, which)
-	if err := failed.merge(err); err != nil {
+	unique, err := uniqueIn(ctx, i, t, content, which)
+	if err := failed.Merge(err); err != nil {
 		return nil, err
 	}
-	running, err := i.running(ctx, []Topic{t})
-	if err := failed.merge(err); err != nil {
+	running, err := i.w.Running(ctx, []Topic{t})
+	if err := failed.Merge(err); err != nil {
 		return nil, err
 	}
 	all := make([]Explanation, len(found))
 	for n, f := range found {
 		all[n] = explanation(t, content, f)
-		runs := runningAt(running[t.Name], f.slot, f.Worker, f.Fence)
+		runs := who.RunningAt(running[t.Name], f.slot, f.Worker, f.Fence)
 		if flight := all[n].Flight; flight != nil && runs != nil {
-			flight.Running, flight.Runs = runs, runs.has(content)
+			flight.Running, flight.Runs = runs, runs.Handles(content)
 		}
 		if until := unique[f.slot]; until.After(f.Now) {
 			all[n].Unique = until
 		}
-		all[n].WaitsFor = waitsFor(&all[n], &f.Found, who, runs)
+		all[n].WaitsFor = waitsFor(&all[n], &f.Found, shares, runs)
 	}
-	return all, failed.err()
+	return all, failed.Err()
 }
 
 // explanation is what the script has found, without what it waits for.

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/inspector/internal/who"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/protocol/byhand"
 	"github.com/slotmq/go-rmq/internal/testing/await"
@@ -184,11 +185,11 @@ func TestExplainWhatItWaitsFor(t *testing.T) {
 func TestExplainWithoutAnOwner(t *testing.T) {
 	t.Parallel()
 	e := Explanation{Slot: 1, Waiting: &Entry{Priority: 17}}
-	for says, who := range map[string]shares{
-		"":                                     {workers: -1},
-		"a worker: none listens to this topic": {workers: 0},
-		"a worker: slot 1 is assigned to none": {workers: 2, owners: []string{"w1", ""}},
-		"its worker, w2, to look":              {workers: 2, owners: []string{"w1", "w2"}},
+	for says, who := range map[string]who.Shares{
+		"":                                     {Workers: -1},
+		"a worker: none listens to this topic": {Workers: 0},
+		"a worker: slot 1 is assigned to none": {Workers: 2, Owners: []string{"w1", ""}},
+		"its worker, w2, to look":              {Workers: 2, Owners: []string{"w1", "w2"}},
 	} {
 		if got := strings.Join(waitsFor(&e, &byhand.Found{}, who, nil), ", "); got != says {
 			t.Errorf("%+v: %q, want %q", who, got, says)

@@ -89,7 +89,7 @@ func TestFewDeadOfManySlots(t *testing.T) {
 		t.Errorf("%v", all)
 	}
 	read.n.Store(0)
-	r, err := i.DeadRequeue(ctx, topic.Name, DeadQuery{Limit: 1}, RequeueOptions{})
+	r, err := i.Dead().Requeue(ctx, topic.Name, DeadQuery{Limit: 1}, RequeueOptions{})
 	if n := read.n.Load(); err != nil || r.Stored != 1 || n == 0 || n > 3 {
 		t.Errorf("%d read to requeue one: %+v, %v", n, r, err)
 	}
@@ -116,12 +116,12 @@ func TestDeathsOfTheFuture(t *testing.T) {
 		if dead := collect(t, i, topic, DeadQuery{Newest: true, Limit: 1}); len(dead) != 1 || !dead[0].Died.Equal(later) {
 			t.Errorf("%+v", dead)
 		}
-		r, err := i.DeadRequeue(ctx, topic.Name, DeadQuery{Limit: 5 * n}, RequeueOptions{Rate: 1000})
+		r, err := i.Dead().Requeue(ctx, topic.Name, DeadQuery{Limit: 5 * n}, RequeueOptions{Rate: 1000})
 		if err != nil || r != (Requeued{Stored: n + 2}) {
 			t.Errorf("%+v, %v", r, err)
 		}
 		await.True(t, "all are dead again", func() bool {
-			dead, err := i.DeadCount(ctx, topic.Name, DeadQuery{})
+			dead, err := i.Dead().Count(ctx, topic.Name, DeadQuery{})
 			return err == nil && dead == n+2
 		})
 		if total := got.total(); total != n+2 {
@@ -144,14 +144,14 @@ func TestDeathWithAFraction(t *testing.T) {
 		if dead := collect(t, i, topic, DeadQuery{}); len(dead) != 3 || !dead[0].Died.Equal(noon) {
 			t.Errorf("%+v", dead)
 		}
-		r, err := i.DeadRequeue(ctx, topic.Name, only("a"), RequeueOptions{})
+		r, err := i.Dead().Requeue(ctx, topic.Name, only("a"), RequeueOptions{})
 		if err != nil || r != (Requeued{Stored: 1}) {
 			t.Errorf("%+v, %v", r, err)
 		}
-		if n, _, err := i.DeadDelete(ctx, topic.Name, only("b"), nil); n != 1 || err != nil {
+		if n, _, err := i.Dead().Delete(ctx, topic.Name, only("b"), nil); n != 1 || err != nil {
 			t.Errorf("%d deleted, %v", n, err)
 		}
-		if n, err := i.DeadCount(ctx, topic.Name, DeadQuery{OlderThan: noon.Add(time.Millisecond)}); n != 1 || err != nil {
+		if n, err := i.Dead().Count(ctx, topic.Name, DeadQuery{OlderThan: noon.Add(time.Millisecond)}); n != 1 || err != nil {
 			t.Errorf("%d are left, %v", n, err)
 		}
 	})

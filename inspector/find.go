@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/inspector/internal/ask"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/protocol/byhand"
 	"github.com/slotmq/go-rmq/internal/protocol/hash"
@@ -26,17 +27,17 @@ type place struct {
 
 // lookUp finds the slots that have a message. It looks in the slot of the basis. Without a
 // basis it looks in the slot of the content, and if it is not there, in all slots.
-func (i *Inspector) lookUp(ctx context.Context, t Topic, content, basis string) ([]place, error) {
-	there, err := i.lookIn(ctx, t, content, []int{hash.Slot(cmp.Or(basis, content), t.Slots)})
-	if (&failures{}).merge(err) != nil || len(there) > 0 || basis != "" {
+func lookUp(ctx context.Context, i *Inspector, t Topic, content, basis string) ([]place, error) {
+	there, err := lookIn(ctx, i, t, content, []int{hash.Slot(cmp.Or(basis, content), t.Slots)})
+	if (&ask.Failures{}).Merge(err) != nil || len(there) > 0 || basis != "" {
 		return there, err
 	}
-	return i.lookIn(ctx, t, content, allSlots(t))
+	return lookIn(ctx, i, t, content, ask.AllSlots(t))
 }
 
-func (i *Inspector) lookIn(ctx context.Context, t Topic, content string, which []int) ([]place, error) {
+func lookIn(ctx context.Context, i *Inspector, t Topic, content string, which []int) ([]place, error) {
 	priority := !t.Kind.Timed()
-	found, which, err := ofSlots(ctx, i, t, which, func(k protocol.SlotKeys) *redis.StringSliceCmd {
+	found, which, err := ask.OfSlots(ctx, i.w.Ground, t, which, func(k protocol.SlotKeys) *redis.StringSliceCmd {
 		return byhand.FindCmd(ctx, k, t.Notes, priority, content)
 	}, byhand.FindAnswer)
 	var there []place
@@ -50,21 +51,21 @@ func (i *Inspector) lookIn(ctx context.Context, t Topic, content string, which [
 
 // timesIn are the scores of a content in one sorted set of each slot, as times; zero if it has none.
 func timesIn(ctx context.Context, i *Inspector, t Topic, which []int, content string, key func(protocol.SlotKeys) string) ([]time.Time, []int, error) {
-	return ofSlots(ctx, i, t, which, func(k protocol.SlotKeys) *redis.FloatCmd {
+	return ask.OfSlots(ctx, i.w.Ground, t, which, func(k protocol.SlotKeys) *redis.FloatCmd {
 		return redis.NewFloatCmd(ctx, "zscore", key(k), content)
 	}, func(k protocol.SlotKeys, cmd *redis.FloatCmd) (time.Time, error) {
 		ms, err := cmd.Result()
 		if errors.Is(err, redis.Nil) {
 			return time.Time{}, nil
 		}
-		return time.UnixMilli(score.Whole(ms)), at(key(k), err)
+		return time.UnixMilli(score.Whole(ms)), ask.At(key(k), err)
 	})
 }
 
 // whereItWaits does something to a message in the slot of its basis. Without a basis that is
 // the slot of the content, or if nothing could be done there, the one in which it waits. In
 // that case it returns all places where the message is.
-func (i *Inspector) whereItWaits(ctx context.Context, t Topic, content, basis string, do func(slot int) (done bool, err error)) ([]place, error) {
+func whereItWaits(ctx context.Context, i *Inspector, t Topic, content, basis string, do func(slot int) (done bool, err error)) ([]place, error) {
 	if content == "" {
 		return nil, &message.InvalidError{Field: "Content", Value: "empty", Limit: "what was sent"}
 	}
@@ -72,8 +73,8 @@ func (i *Inspector) whereItWaits(ctx context.Context, t Topic, content, basis st
 	if done || err != nil || basis != "" {
 		return nil, err
 	}
-	all, _ := chosen(t, nil)
-	there, err := i.lookIn(ctx, t, content, all)
+	all, _ := ask.Chosen(t, nil)
+	there, err := lookIn(ctx, i, t, content, all)
 	if err != nil {
 		return nil, err
 	}

@@ -2,10 +2,12 @@ package inspector
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/inspector/internal/ask"
+	"github.com/slotmq/go-rmq/inspector/internal/steps"
+	"github.com/slotmq/go-rmq/inspector/internal/who"
 	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/message"
@@ -34,23 +36,11 @@ type Config struct {
 	HideContents bool
 }
 
-// Topic is a topic as it is defined in Redis.
-type Topic struct {
-	message.Topic
-	Sharing   string    // how workers share its slots: "redis", "zookeeper", or empty: no worker has started yet
-	Created   time.Time // zero: it is not known
-	Namespace string    // that its programs use; if none is stored, that of the inspector
-	Foreign   bool      // Namespace is not the inspector's, so it cannot see the topic's workers in ZooKeeper
-}
-
 // Inspector looks at topics and changes what is in them. Any number of goroutines may use it.
 // It has nothing to close.
 type Inspector struct {
-	cfg       Config
-	rdb       redis.UniversalClient
-	scripts   *protocol.Scripts
-	zookeeper lastView
-	masters   lastAnswers
+	w     *who.Who
+	steps *steps.Steps
 }
 
 // New returns an inspector on rdb, which the caller closes. It checks its arguments and does
@@ -59,7 +49,10 @@ func New(rdb redis.UniversalClient, cfg Config) (*Inspector, error) {
 	if err := validate(rdb, cfg); err != nil {
 		return nil, fmt.Errorf("new inspector: %w", err)
 	}
-	return &Inspector{cfg: cfg, rdb: rdb, scripts: protocol.New(rdb)}, nil
+	g := &ask.Ground{
+		Redis: rdb, Scripts: protocol.New(rdb), Namespace: cfg.Namespace, Slots: cfg.Slots, Journal: cfg.Journal, Hide: cfg.HideContents,
+	}
+	return &Inspector{who.Of(g), &steps.Steps{Ground: g}}, nil
 }
 
 func validate(rdb redis.UniversalClient, cfg Config) error {
@@ -74,11 +67,3 @@ func validate(rdb redis.UniversalClient, cfg Config) error {
 	}
 	return cfg.Slots.Keeper().Validate(cfg.Namespace)
 }
-
-// keys are those of one slot of a topic.
-func (i *Inspector) keys(topic string, slot int) protocol.SlotKeys {
-	return protocol.KeysOf(i.qualified(topic), slot)
-}
-
-// qualified is the topic's name as it is in keys.
-func (i *Inspector) qualified(topic string) string { return protocol.Qualify(i.cfg.Namespace, topic) }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/inspector/doctor"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -24,7 +25,7 @@ func TestNewValidates(t *testing.T) {
 	zoo := func(c slots.ZooKeeperConfig) Config { return Config{Namespace: "shop", Slots: slots.ZooKeeper(c)} }
 	for _, c := range []struct {
 		name  string
-		rdb   redis.UniversalClient
+		Redis redis.UniversalClient
 		cfg   Config
 		field string
 	}{
@@ -36,7 +37,7 @@ func TestNewValidates(t *testing.T) {
 		{"ZooKeeper", rdb, zoo(slots.ZooKeeperConfig{}), "ZooKeeperConfig.Servers"},
 		{"namespace with ZooKeeper", rdb, Config{Namespace: "meta", Slots: slots.ZooKeeper(slots.ZooKeeperConfig{Servers: []string{"h:1"}})}, "Config.Namespace"},
 	} {
-		_, err := New(c.rdb, c.cfg)
+		_, err := New(c.Redis, c.cfg)
 		var invalid *message.InvalidError
 		if !errors.As(err, &invalid) || invalid.Field != c.field || !strings.HasPrefix(err.Error(), "new inspector: ") {
 			t.Errorf("%s: %v, want an InvalidError about %s", c.name, err, c.field)
@@ -74,7 +75,7 @@ func TestNilContext(t *testing.T) {
 			case iter.Seq2[Entry, error]:
 				for _, err = range result {
 				}
-			case []Check:
+			case []doctor.Check:
 				err = errors.New(result[0].Detail)
 			}
 		}

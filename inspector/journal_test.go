@@ -81,10 +81,10 @@ func TestJournalIsToldWhatIsChanged(t *testing.T) {
 		bury(t, rdb, topic, 0, 3, func(n int) (string, time.Time, string) {
 			return fmt.Sprint("dead ", n), died.Add(time.Duration(n) * time.Second), whyOf(died, "500", "x")
 		})
-		_, err = i.DeadRequeue(ctx, topic.Name, DeadQuery{Limit: 1}, RequeueOptions{})
+		_, err = i.Dead().Requeue(ctx, topic.Name, DeadQuery{Limit: 1}, RequeueOptions{})
 		must.Do(t, err)
 		j.want(t, topic.Name+" dead 0 to 500 at 7")
-		_, _, err = i.DeadDelete(ctx, topic.Name, DeadQuery{}, nil)
+		_, _, err = i.Dead().Delete(ctx, topic.Name, DeadQuery{}, nil)
 		must.Do(t, err)
 		j.want(t, topic.Name+" dead 1 deleted", topic.Name+" dead 2 deleted")
 

@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
+	"github.com/slotmq/go-rmq/inspector/internal/ask"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/protocol/byhand"
 	"github.com/slotmq/go-rmq/internal/protocol/limits"
-	"github.com/slotmq/go-rmq/internal/protocol/script"
-	"github.com/slotmq/go-rmq/internal/text/humantime"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -35,79 +33,50 @@ type Policy struct {
 // after p.For, by the clock of Redis, also if Redis is away by then. Messages that are being
 // handled go on. To stop a topic altogether, use Pause.
 func (i *Inspector) Limit(ctx context.Context, topic string, p Policy) error {
-	if err := given(ctx, "limit topic "+topic); err != nil {
+	if err := ask.Given(ctx, "limit topic "+topic); err != nil {
 		return err
 	}
 	if err := p.validate(); err != nil {
 		return fmt.Errorf("limit topic %s: %w", topic, err)
 	}
-	_, err := i.limit(ctx, topic, protocol.Policy{Rate: p.Rate, Concurrency: p.Concurrency, Left: p.For})
+	_, err := limit(ctx, i, topic, protocol.Policy{Rate: p.Rate, Concurrency: p.Concurrency, Left: p.For})
 	return err
 }
 
 // Unlimit ends the limit of a topic, and reports whether there was one.
 func (i *Inspector) Unlimit(ctx context.Context, topic string) (was bool, err error) {
-	if err := given(ctx, "end the limit of topic "+topic); err != nil {
+	if err := ask.Given(ctx, "end the limit of topic "+topic); err != nil {
 		return false, err
 	}
-	return i.limit(ctx, topic, protocol.Policy{})
+	return limit(ctx, i, topic, protocol.Policy{})
 }
 
-func (i *Inspector) limit(ctx context.Context, topic string, p protocol.Policy) (before bool, err error) {
-	t, err := i.Topic(ctx, topic)
+func limit(ctx context.Context, i *Inspector, topic string, p protocol.Policy) (before bool, err error) {
+	t, err := i.w.Topic(ctx, topic)
 	if err != nil {
 		return false, err
 	}
-	if before, err = byhand.Limit(ctx, i.rdb, i.qualified(t.Name), p); err != nil {
-		return false, i.explain(err)
+	if before, err = byhand.Limit(ctx, i.w.Redis, i.w.Qualified(t.Name), p); err != nil {
+		return false, i.w.Explain(err)
 	}
-	i.publish(ctx, t, 0, []byte(protocol.PolicyChanged))
+	i.w.Publish(ctx, t, 0, []byte(protocol.PolicyChanged))
 	return before, nil
 }
 
 // Policy returns the limit that holds for the workers of a topic; the zero Policy if there is
 // none.
 func (i *Inspector) Policy(ctx context.Context, topic string) (Policy, error) {
-	if err := given(ctx, "read the limit of topic "+topic); err != nil {
-		return Policy{}, err
-	}
-	t, err := i.Topic(ctx, topic)
+	t, err := i.w.About(ctx, "read the limit of topic "+topic, topic)
 	if err != nil {
 		return Policy{}, err
 	}
-	return i.policy(ctx, t)
-}
-
-func (i *Inspector) policy(ctx context.Context, t Topic) (Policy, error) {
-	name := i.qualified(t.Name)
-	key := protocol.PolicyKey(name)
-	var held protocol.Policy
-	err := i.masters.silent(ctx, i.rdb, []string{key})[0]
-	if err == nil {
-		cmd := i.scripts.PolicyCmd(ctx, name)
-		script.Exec(ctx, i.rdb, cmd)
-		held, err = protocol.PolicyAnswer(name, cmd)
-	}
-	failed := failures{i: i}
-	if err := failed.add(ctx, t.Name, -1, key, i.explain(err)); err != nil {
-		return Policy{}, err
-	}
-	return Policy{held.Rate, held.Concurrency, held.Left}, failed.err()
+	p, err := i.w.Policy(ctx, t)
+	return Policy{p.Rate, p.Concurrency, p.Left}, err
 }
 
 // String is the limit in words: 50/s, 4 handlers in each worker, for 59m58s.
 func (p Policy) String() string {
-	var parts []string
-	if p.Rate > 0 {
-		parts = append(parts, humantime.Rate(p.Rate))
-	}
-	if p.Concurrency > 0 {
-		parts = append(parts, plural(p.Concurrency, "handler")+" in each worker")
-	}
-	if parts == nil {
-		return "no limit"
-	}
-	return strings.Join(append(parts, "for "+humantime.Duration(p.For)), ", ")
+	return ask.LimitText(protocol.Policy{Rate: p.Rate, Concurrency: p.Concurrency, Left: p.For})
 }
 
 func (p Policy) validate() error {
@@ -125,24 +94,4 @@ func (p Policy) validate() error {
 		return invalid("For", p.For, "from 1s to 10 years")
 	}
 	return nil
-}
-
-// policyOdd says what is wrong with the stored rate, concurrency and until of a limit, or
-// nothing. A worker reads what cannot be a limit as none.
-func policyOdd(values []any) string {
-	text := func(n int) string { s, _ := values[n].(string); return s }
-	rate, concurrency, until := text(0), text(1), text(2)
-	if rate+concurrency+until == "" { // there is none
-		return ""
-	}
-	if r, err := strconv.ParseFloat(rate, 64); rate != "" && (err != nil || !limits.Rate(r)) {
-		return fmt.Sprintf("has rate %.40q", rate)
-	}
-	if n, err := strconv.Atoi(concurrency); concurrency != "" && (err != nil || n < 1) {
-		return fmt.Sprintf("has concurrency %.40q", concurrency)
-	}
-	if _, err := strconv.ParseInt(until, 10, 64); err != nil {
-		return fmt.Sprintf("has until %.40q", until)
-	}
-	return ""
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/inspector/doctor"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/message"
@@ -30,7 +31,7 @@ func TestLimit(t *testing.T) {
 		is(Policy{})
 		must.Do(t, i.Limit(ctx, "orders", Policy{Rate: 0.5, Concurrency: 4, For: time.Hour}))
 		is(Policy{Rate: 0.5, Concurrency: 4, For: time.Hour})
-		wantCheck(t, i.Doctor(ctx), "limited", Warn, "1 topic: orders (30/m, 4 handlers in each worker, for ")
+		wantCheck(t, i.Doctor(ctx), "limited", doctor.Warn, "1 topic: orders (30/m, 4 handlers in each worker, for ")
 		must.Do(t, i.Limit(ctx, "orders", Policy{Concurrency: 2, For: 24 * time.Hour}))
 		is(Policy{Concurrency: 2, For: 24 * time.Hour})
 		for _, want := range []bool{true, false} {
@@ -39,7 +40,7 @@ func TestLimit(t *testing.T) {
 			}
 		}
 		is(Policy{})
-		wantCheck(t, i.Doctor(ctx), "limited", OK, "no topic")
+		wantCheck(t, i.Doctor(ctx), "limited", doctor.OK, "no topic")
 	})
 }
 

@@ -36,9 +36,9 @@ func TestChangesInMemory(t *testing.T) {
 			t.Errorf("newest first %v: %d are met", newest, len(met))
 		}
 	}
-	r, err := i.DeadRequeue(ctx, topic.Name, DeadQuery{Limit: 700}, RequeueOptions{})
-	n, _, err2 := i.DeadDelete(ctx, topic.Name, DeadQuery{Limit: 100}, nil)
-	left, err3 := i.DeadCount(ctx, topic.Name, DeadQuery{})
+	r, err := i.Dead().Requeue(ctx, topic.Name, DeadQuery{Limit: 700}, RequeueOptions{})
+	n, _, err2 := i.Dead().Delete(ctx, topic.Name, DeadQuery{Limit: 100}, nil)
+	left, err3 := i.Dead().Count(ctx, topic.Name, DeadQuery{})
 	if r != (Requeued{Stored: 700}) || n != 100 || left != 400 || err != nil || err2 != nil || err3 != nil {
 		t.Errorf("%+v, %d deleted, %d left; %v, %v, %v", r, n, left, err, err2, err3)
 	}

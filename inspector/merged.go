@@ -5,6 +5,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/inspector/internal/ask"
 	"github.com/slotmq/go-rmq/internal/protocol"
 )
 
@@ -22,10 +23,7 @@ const mergedSlots = 32
 // swept only now and then. With a [PartialError] it is of the slots that could be read.
 func (i *Inspector) Merged(ctx context.Context, topic string) (Merged, error) {
 	var m Merged
-	if err := given(ctx, "look how many sends have merged in topic "+topic); err != nil {
-		return m, err
-	}
-	t, err := i.Topic(ctx, topic)
+	t, err := i.w.About(ctx, "look how many sends have merged in topic "+topic, topic)
 	if err != nil || !t.Notes {
 		return m, err
 	}
@@ -34,21 +32,21 @@ func (i *Inspector) Merged(ctx context.Context, topic string) (Merged, error) {
 	for n := range slots {
 		slots[n] = n * t.Slots / looks
 	}
-	failed := failures{i: i}
-	parts, _, err := ofSlots(ctx, i, t, slots, func(k protocol.SlotKeys) *redis.ScanCmd {
-		return redis.NewScanCmd(ctx, nil, "hscan", k.Note(), 0, "count", notesPage)
+	failed := i.w.Failing()
+	parts, _, err := ask.OfSlots(ctx, i.w.Ground, t, slots, func(k protocol.SlotKeys) *redis.ScanCmd {
+		return redis.NewScanCmd(ctx, nil, "hscan", k.Note(), 0, "count", ask.NotesPage)
 	}, func(k protocol.SlotKeys, cmd *redis.ScanCmd) (Merged, error) {
 		found, _, err := cmd.Result()
-		return mergedIn(found), at(k.Note(), err)
+		return mergedIn(found), ask.At(k.Note(), err)
 	})
 	for _, p := range parts {
 		m.Messages += p.Messages
 		m.Sends += p.Sends
 	}
-	if err := failed.merge(err); err != nil {
+	if err := failed.Merge(err); err != nil {
 		return m, err
 	}
-	return m, failed.err()
+	return m, failed.Err()
 }
 
 // mergedIn counts notes: contents, each with its note behind it.

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/inspector/audit"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
@@ -66,7 +67,7 @@ func TestRequeueWhatHasExpired(t *testing.T) {
 		await.True(t, "it is dead", func() bool { return rdb.ZCard(ctx, protocol.KeysOf(topic.Name, 0).Dead).Val() == 1 })
 		await.True(t, "its note is gone", func() bool { return rdb.HLen(ctx, protocol.NoteKey(topic.Name, 0)).Val() == 0 })
 		must.Do(t, rdb.HSet(ctx, protocol.NoteKey(topic.Name, 0), "m", note).Err()) // as if its worker had died
-		r, err := i.DeadRequeue(ctx, topic.Name, DeadQuery{}, RequeueOptions{})
+		r, err := i.Dead().Requeue(ctx, topic.Name, DeadQuery{}, RequeueOptions{})
 		if err != nil || r.Stored != 1 {
 			t.Fatalf("%+v, %v", r, err)
 		}
@@ -90,7 +91,7 @@ func TestVerifyNotes(t *testing.T) {
 		must.Do(t, rdb.HSet(ctx, key, "odd", "what is this?").Err())
 		found, err := i.Verify(ctx, nil, nil)
 		must.Do(t, err)
-		slices.SortFunc(found, func(a, b Violation) int { return strings.Compare(a.Content, b.Content) })
+		slices.SortFunc(found, func(a, b audit.Violation) int { return strings.Compare(a.Content, b.Content) })
 		if len(found) != 2 || found[0].Rule != "NOTE" || found[0].Content != name(0) || found[1].Content != "odd" || found[1].Slot != 1 || found[1].Key != key || found[1].Detail != `it is "what is this?"` {
 			t.Errorf("%+v", found)
 		}

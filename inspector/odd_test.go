@@ -44,10 +44,10 @@ func TestOddScores(t *testing.T) {
 				t.Errorf("newest %v: %+v", newest, dead)
 			}
 		}
-		if n, _, err := i.DeadDelete(ctx, topic.Name, DeadQuery{OlderThan: time.Now()}, nil); n != 4 || err != nil {
+		if n, _, err := i.Dead().Delete(ctx, topic.Name, DeadQuery{OlderThan: time.Now()}, nil); n != 4 || err != nil {
 			t.Errorf("%d deleted, %v", n, err)
 		}
-		if n, _, err := i.DeadDelete(ctx, topic.Name, DeadQuery{}, nil); n != 2 || err != nil {
+		if n, _, err := i.Dead().Delete(ctx, topic.Name, DeadQuery{}, nil); n != 2 || err != nil {
 			t.Errorf("%d deleted, %v", n, err)
 		}
 	})

@@ -68,7 +68,7 @@ func look(t testing.TB, i *Inspector, topic message.Topic, hidden []int) (all []
 	}
 	for _, limit := range []int{0, 1, rest} {
 		n := 0
-		for e, err := range i.Dead(ctx, topic.Name, DeadQuery{Limit: limit}) {
+		for e, err := range i.Dead().List(ctx, topic.Name, DeadQuery{Limit: limit}) {
 			if err != nil {
 				failed("dead", err)
 				n += 1000
@@ -80,25 +80,25 @@ func look(t testing.TB, i *Inspector, topic message.Topic, hidden []int) (all []
 			t.Errorf("dead with limit %d: %d, want %d and an error", limit, n, want)
 		}
 	}
-	for range i.Dead(ctx, topic.Name, DeadQuery{}) {
+	for range i.Dead().List(ctx, topic.Name, DeadQuery{}) {
 		break // then it must not yield the error
 	}
-	n, err := i.DeadCount(ctx, topic.Name, DeadQuery{})
+	n, err := i.Dead().Count(ctx, topic.Name, DeadQuery{})
 	if failed("count", err); n != rest {
 		t.Errorf("count: %d", n)
 	}
-	shown, err := i.DeadShow(ctx, topic.Name, fmt.Sprint("d", slots[0].Index), "")
+	shown, err := i.Dead().Show(ctx, topic.Name, fmt.Sprint("d", slots[0].Index), "")
 	if failed("show", err); len(shown) != 1 {
 		t.Errorf("show: %+v", shown)
 	}
 
 	// What changes something, or must be complete, does not begin.
-	for e, err := range i.Dead(ctx, topic.Name, DeadQuery{Complete: true}) {
+	for e, err := range i.Dead().List(ctx, topic.Name, DeadQuery{Complete: true}) {
 		if err == nil {
 			t.Errorf("complete: %+v", e)
 		}
 	}
-	if n, _, err := i.DeadDelete(ctx, topic.Name, DeadQuery{}, nil); n != 0 || err == nil {
+	if n, _, err := i.Dead().Delete(ctx, topic.Name, DeadQuery{}, nil); n != 0 || err == nil {
 		t.Errorf("delete: %d, %v", n, err)
 	}
 	return all
@@ -135,7 +135,7 @@ func TestWrongTypeHidesNoOtherSlot(t *testing.T) {
 		must.Do(t, rdb.ZAdd(ctx, k.Dead, redis.Z{Member: "d3", Score: 1_700_000_000_000}).Err())
 		must.Do(t, rdb.Set(ctx, k.Why, "v", 0).Err())
 		n := 0
-		for _, err := range i.Dead(ctx, topic.Name, DeadQuery{}) {
+		for _, err := range i.Dead().List(ctx, topic.Name, DeadQuery{}) {
 			if err != nil {
 				wantFailed(t, "dead without why", err, []int{3})
 				break

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/slotmq/go-rmq/inspector/internal/ask"
+	"github.com/slotmq/go-rmq/inspector/internal/pages"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/protocol/byhand"
 	"github.com/slotmq/go-rmq/internal/protocol/score"
@@ -22,55 +24,55 @@ import (
 // last it yields: a [PartialError], if some slots could not be read, and the others were.
 func (i *Inspector) Peek(ctx context.Context, topic string, state State, slots []int, limit int) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		failed := failures{i: i}
-		t, walks, err := i.peek(ctx, topic, state, slots, limit, &failed)
+		failed := i.w.Failing()
+		t, walks, err := peek(ctx, i, topic, state, slots, limit, &failed)
 		if err != nil {
 			yield(Entry{}, err)
 			return
 		}
 		met := 0
-		fail := func(w *walk, why error) error { return failed.add(ctx, t.Name, w.slot, w.key, why) }
-		for m, err := range i.merge(ctx, walks, 0, fail) {
+		fail := func(w *pages.Walk, why error) error { return failed.Add(ctx, t.Name, w.Slot, w.Key, why) }
+		for m, err := range pages.Merge(ctx, i.w.Ground, walks, 0, fail) {
 			if err != nil {
 				yield(Entry{}, fmt.Errorf("peek at topic %s: %w", topic, err))
 				return
 			}
-			if !yield(entryOf(t, m.in.slot, state, m.content, score.Whole(m.score)), nil) {
+			if !yield(entryOf(t, m.In.Slot, state, m.Content, score.Whole(m.Score)), nil) {
 				return
 			}
 			if met++; met == limit {
 				break
 			}
 		}
-		if err := failed.err(); err != nil {
+		if err := failed.Err(); err != nil {
 			yield(Entry{}, err)
 		}
 	}
 }
 
 // peek prepares to go through messages. What cannot be counted is noted.
-func (i *Inspector) peek(ctx context.Context, topic string, state State, slots []int, limit int, failed *failures) (Topic, []*walk, error) {
-	if err := given(ctx, "peek at topic "+topic); err != nil {
+func peek(ctx context.Context, i *Inspector, topic string, state State, slots []int, limit int, failed *ask.Failures) (Topic, []*pages.Walk, error) {
+	if err := ask.Given(ctx, "peek at topic "+topic); err != nil {
 		return Topic{}, nil, err
 	}
 	if limit < 1 {
 		return Topic{}, nil, &message.InvalidError{Field: "limit", Value: strconv.Itoa(limit), Limit: "1 or more"}
 	}
-	t, err := i.Topic(ctx, topic)
+	t, err := i.w.Topic(ctx, topic)
 	if err != nil {
 		return t, nil, err
 	}
-	which, err := chosen(t, slots)
+	which, err := ask.Chosen(t, slots)
 	if err != nil {
 		return t, nil, err
 	}
-	counts, which, err := i.counts(ctx, t, which)
-	if err := failed.merge(err); err != nil {
+	counts, which, err := i.w.Counts(ctx, t, which)
+	if err := failed.Merge(err); err != nil {
 		return t, nil, err
 	}
 	var queues []queue
 	for n, c := range counts {
-		found, err := queuesOf(t, which[n], i.keys(t.Name, which[n]), state, &c)
+		found, err := queuesOf(t, which[n], i.w.Keys(t.Name, which[n]), state, &c)
 		if err != nil {
 			return t, nil, err
 		}
@@ -79,10 +81,10 @@ func (i *Inspector) peek(ctx context.Context, topic string, state State, slots [
 	// Only those whose first one is among the first can be seen.
 	slices.SortStableFunc(queues, func(a, b queue) int { return cmp.Compare(a.head, b.head) })
 	queues = queues[:min(limit, len(queues))]
-	walks := make([]*walk, len(queues))
+	walks := make([]*pages.Walk, len(queues))
 	for n, q := range queues {
-		walks[n] = newWalk(q.key, q.low, q.high, q.down, min(limit, max(1, min(100, 10_000/len(queues)))))
-		walks[n].slot, walks[n].from, walks[n].head = q.slot, q.from, q.first
+		walks[n] = pages.NewWalk(q.key, q.low, q.high, q.down, min(limit, max(1, min(100, 10_000/len(queues)))))
+		walks[n].Slot, walks[n].From, walks[n].Head = q.slot, q.from, q.first
 	}
 	return t, walks, nil
 }
@@ -104,16 +106,16 @@ func queuesOf(t Topic, slot int, k protocol.SlotKeys, state State, c *byhand.Cou
 	lowest, highest := math.Inf(-1), math.Inf(1) // other programs may have written any score
 	switch state {
 	case Waiting:
-		q := queue{slot: slot, key: k.Store, low: math.Nextafter(message.MaxRetries, highest), high: highest, head: c.Next, first: floor(c.Next), from: max(0, c.Failed-1)}
+		q := queue{slot: slot, key: k.Store, low: math.Nextafter(message.MaxRetries, highest), high: highest, head: c.Next, first: pages.Floor(c.Next), from: max(0, c.Failed-1)}
 		if !t.Kind.Timed() {
-			q.down, q.head, q.first, q.from = true, -c.Next, ceiling(c.Next), 0
+			q.down, q.head, q.first, q.from = true, -c.Next, pages.Ceiling(c.Next), 0
 		}
 		if c.Stored > c.Failed {
 			return []queue{q}, nil
 		}
 	case InFlight:
 		if c.InFlight > 0 {
-			return []queue{{slot: slot, key: k.Prepare, low: lowest, high: highest, head: c.Taken.Unix(), first: floor(c.Taken.UnixMilli())}}, nil
+			return []queue{{slot: slot, key: k.Prepare, low: lowest, high: highest, head: c.Taken.Unix(), first: pages.Floor(c.Taken.UnixMilli())}}, nil
 		}
 	case Retrying:
 		var both []queue
@@ -121,12 +123,12 @@ func queuesOf(t Topic, slot int, k protocol.SlotKeys, state State, c *byhand.Cou
 			both = append(both, queue{slot: slot, key: k.Store, low: lowest, high: message.MaxRetries, first: lowest})
 		}
 		if c.Retrying > 0 {
-			both = append(both, queue{slot: slot, key: k.Retry, low: lowest, high: highest, head: c.NextRetry.UnixMilli(), first: 100 * floor(c.NextRetry.UnixMilli())})
+			both = append(both, queue{slot: slot, key: k.Retry, low: lowest, high: highest, head: c.NextRetry.UnixMilli(), first: 100 * pages.Floor(c.NextRetry.UnixMilli())})
 		}
 		return both, nil
 	case Dead:
 		if c.Dead > 0 {
-			return []queue{{slot: slot, key: k.Dead, low: lowest, high: highest, down: true, head: -c.Died[1].UnixMilli(), first: ceiling(c.Died[1].UnixMilli())}}, nil
+			return []queue{{slot: slot, key: k.Dead, low: lowest, high: highest, down: true, head: -c.Died[1].UnixMilli(), first: pages.Ceiling(c.Died[1].UnixMilli())}}, nil
 		}
 	default:
 		return nil, &message.InvalidError{Field: "state", Value: strconv.Quote(string(state)), Limit: "waiting, in-flight, retrying or dead"}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/inspector/plans"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/upkeep/plan"
@@ -20,7 +21,7 @@ import (
 func TestPlans(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		topic := define(t, rdb, message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 4})
-		if all, err := i.Plans(ctx, "orders"); err != nil || len(all) > 0 {
+		if all, err := i.Plans().List(ctx, "orders"); err != nil || len(all) > 0 {
 			t.Errorf("%+v, %v", all, err)
 		}
 		const many = 1500
@@ -34,13 +35,13 @@ func TestPlans(t *testing.T) {
 		must.Do(t, rdb.HSet(ctx, k.Rule, "over", `1700000000000 {"content":"c","priority":17,"cron":"@daily"}`, "no base", "{}", "newer", `1 {"content":"c","moon":"full"}`,
 			"of another kind", `1 {"content":"c","cron":"@daily"}`).Err())
 		must.Do(t, rdb.SAdd(ctx, protocol.PlansKey("orders"), 0, 1, 2, 3, "x", -1, 4).Err())
-		all, err := i.Plans(ctx, "orders")
+		all, err := i.Plans().List(ctx, "orders")
 		must.Do(t, err)
 		if len(all) != many+4 {
 			t.Fatalf("%d plans", len(all))
 		}
 		for n, p := range all[4:] {
-			want := Plan{
+			want := plans.Plan{
 				Recurring: message.Recurring{Name: fmt.Sprintf("p%04d", n), Content: "c", Priority: 17, Cron: "@daily"},
 				Slot:      n % 2, Set: time.UnixMilli(1700000000000), Next: time.UnixMilli(1800000000000 + int64(n)),
 			}
@@ -56,7 +57,7 @@ func TestPlans(t *testing.T) {
 		}
 		must.Do(t, rdb.Del(ctx, k.Rule).Err())
 		must.Do(t, rdb.Set(ctx, k.Rule, "of another program", 0).Err())
-		all, err = i.Plans(ctx, "orders")
+		all, err = i.Plans().List(ctx, "orders")
 		var partial *PartialError
 		if !errors.As(err, &partial) || len(partial.Failures) != 1 || partial.Failures[0].Slot != 2 || len(all) != many {
 			t.Errorf("%d plans, %v", len(all), err)
@@ -69,34 +70,34 @@ func TestSetAndStopPlan(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		define(t, rdb, message.Topic{Name: "orders", Kind: message.KindFixedTime, Slots: 8})
 		rule := message.Recurring{Name: "p", Content: "a", Cron: "@daily"}
-		set := func(want PlanChange) {
+		set := func(want plans.Change) {
 			t.Helper()
-			if got, err := i.SetPlan(ctx, "orders", rule); err != nil || got != want {
+			if got, err := i.Plans().Set(ctx, "orders", rule); err != nil || got != want {
 				t.Errorf("%v, %v, want %v", got, err, want)
 			}
 		}
-		set(PlanAdded)
-		set(PlanKept)
+		set(plans.Added)
+		set(plans.Kept)
 		rule.Cron = "@hourly"
-		set(PlanReplaced)
+		set(plans.Replaced)
 		rule.Content = "b"
-		set(PlanReplaced)
-		set(PlanKept)
+		set(plans.Replaced)
+		set(plans.Kept)
 		for _, want := range []bool{true, false} {
-			if stopped, err := i.StopPlan(ctx, "orders", "p"); stopped != want || err != nil {
+			if stopped, err := i.Plans().Stop(ctx, "orders", "p"); stopped != want || err != nil {
 				t.Errorf("%v, %v", stopped, err)
 			}
 		}
 		rule.Priority = 17
 		var invalid *message.InvalidError
-		if _, err := i.SetPlan(ctx, "orders", rule); !errors.As(err, &invalid) || invalid.Field != "Priority" {
+		if _, err := i.Plans().Set(ctx, "orders", rule); !errors.As(err, &invalid) || invalid.Field != "Priority" {
 			t.Errorf("%v", err)
 		}
-		if _, err := i.SetPlan(ctx, "none", rule); !errors.Is(err, ErrUnknownTopic) {
+		if _, err := i.Plans().Set(ctx, "none", rule); !errors.Is(err, ErrUnknownTopic) {
 			t.Errorf("%v", err)
 		}
-		if PlanReplaced.String() != "replaced" || PlanChange(9).String() != "PlanChange(9)" {
-			t.Errorf("%v, %v", PlanReplaced, PlanChange(9))
+		if plans.Replaced.String() != "replaced" || plans.Change(9).String() != "PlanChange(9)" {
+			t.Errorf("%v, %v", plans.Replaced, plans.Change(9))
 		}
 	})
 }
@@ -118,15 +119,15 @@ func TestSetPlanMends(t *testing.T) {
 		}
 		for what, x := range map[string]struct {
 			wrong func()
-			want  PlanChange
+			want  plans.Change
 		}{
-			"nothing is wrong":                {func() {}, PlanKept},
-			"set":                             {func() { setBy(years); moved(years.Add(time.Hour)) }, PlanMended},
-			"moved on":                        {func() { moved(years) }, PlanMended},
-			"at its end":                      {func() { must.Do(t, rdb.ZRem(ctx, k.Plan, "p").Err()) }, PlanMended},
-			"moved on by a clock a bit ahead": {func() { setBy(time.Now().Add(-time.Hour)); moved(time.Now().Add(time.Hour)) }, PlanKept},
-			"set, unreadable":                 {func() { must.Do(t, rdb.HSet(ctx, k.Rule, "p", fmt.Sprint(years.UnixMilli(), " {}")).Err()) }, PlanMended},
-			"of another content, set":         {func() { setBy(years); rule.Content = "b" }, PlanMended},
+			"nothing is wrong":                {func() {}, plans.Kept},
+			"set":                             {func() { setBy(years); moved(years.Add(time.Hour)) }, plans.Mended},
+			"moved on":                        {func() { moved(years) }, plans.Mended},
+			"at its end":                      {func() { must.Do(t, rdb.ZRem(ctx, k.Plan, "p").Err()) }, plans.Mended},
+			"moved on by a clock a bit ahead": {func() { setBy(time.Now().Add(-time.Hour)); moved(time.Now().Add(time.Hour)) }, plans.Kept},
+			"set, unreadable":                 {func() { must.Do(t, rdb.HSet(ctx, k.Rule, "p", fmt.Sprint(years.UnixMilli(), " {}")).Err()) }, plans.Mended},
+			"of another content, set":         {func() { setBy(years); rule.Content = "b" }, plans.Mended},
 		} {
 			rule.Content = "a"
 			for _, other := range []string{"a", "b"} {
@@ -134,13 +135,13 @@ func TestSetPlanMends(t *testing.T) {
 				must.Do(t, rdb.Del(ctx, k.Rule).Err())
 				must.Do(t, rdb.Del(ctx, k.Plan).Err())
 			}
-			_, err := i.SetPlan(ctx, "orders", rule)
+			_, err := i.Plans().Set(ctx, "orders", rule)
 			must.Do(t, err)
 			x.wrong()
-			if got, err := i.SetPlan(ctx, "orders", rule); got != x.want || err != nil {
+			if got, err := i.Plans().Set(ctx, "orders", rule); got != x.want || err != nil {
 				t.Errorf("%s: %v, %v", what, got, err)
 			}
-			all, err := i.Plans(ctx, "orders")
+			all, err := i.Plans().List(ctx, "orders")
 			must.Do(t, err)
 			if len(all) != 1 || all[0].Recurring != rule || all[0].Set.After(time.Now().Add(time.Minute)) || all[0].Next.After(time.Now().Add(2*time.Hour)) || all[0].Ended {
 				t.Errorf("%s: %+v", what, all)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/inspector/doctor"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/message"
@@ -34,11 +35,11 @@ func TestDoctorKnowsWhyLittleIsTaken(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		since := time.Now().Add(-time.Hour)
 		probes := lag(t, rdb, "orders")
-		wantCheck(t, i.Doctor(ctx), "slots", Warn, "topic orders slot 0: 2 due", "topic orders slot 1: 2 due", "its worker w1 takes none")
+		wantCheck(t, i.Doctor(ctx), "slots", doctor.Warn, "topic orders slot 0: 2 due", "topic orders slot 1: 2 due", "its worker w1 takes none")
 		probes("gone", since)
-		wantCheck(t, i.Doctor(ctx), "slots", Warn, "topic orders slot 0: 2 due", "its worker w1 takes none")
+		wantCheck(t, i.Doctor(ctx), "slots", doctor.Warn, "topic orders slot 0: 2 due", "its worker w1 takes none")
 		probes("w1", since)
-		is := func(level Level, detail string) {
+		is := func(level doctor.Level, detail string) {
 			t.Helper()
 			for _, c := range i.Doctor(ctx) {
 				if c.Name == "slots" && (c.Level != level || c.Detail != detail) {
@@ -46,9 +47,9 @@ func TestDoctorKnowsWhyLittleIsTaken(t *testing.T) {
 				}
 			}
 		}
-		is(Warn, "topic orders: its worker w1 only probes since "+since.Format(time.DateTime)+": what its handlers need is away")
+		is(doctor.Warn, "topic orders: its worker w1 only probes since "+since.Format(time.DateTime)+": what its handlers need is away")
 		must.Do(t, rdb.Del(ctx, protocol.ProbingKey("orders")).Err())
 		must.Do(t, i.Limit(ctx, "orders", Policy{Rate: 1, For: time.Hour}))
-		is(OK, "none stands still")
+		is(doctor.OK, "none stands still")
 	})
 }

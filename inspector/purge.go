@@ -6,9 +6,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/inspector/internal/ask"
+	"github.com/slotmq/go-rmq/inspector/internal/steps"
 	"github.com/slotmq/go-rmq/internal/protocol/byhand"
 	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/internal/servers/wait"
@@ -44,14 +43,11 @@ func (p Purged) Total() int { return p.Waiting + p.Retrying + p.Dead }
 // PurgeCount counts what Purge would delete now.
 func (i *Inspector) PurgeCount(ctx context.Context, topic string, q PurgeQuery) (Purged, error) {
 	var n Purged
-	if err := given(ctx, "count what a purge of topic "+topic+" would delete"); err != nil {
-		return n, err
-	}
-	t, err := i.Topic(ctx, topic)
+	t, err := i.w.About(ctx, "count what a purge of topic "+topic+" would delete", topic)
 	if err != nil {
 		return n, err
 	}
-	_, counts, err := i.toPurge(ctx, t, q)
+	_, counts, err := toPurge(ctx, i, t, q)
 	if err != nil {
 		return n, fmt.Errorf("count what a purge of topic %s would delete: %w", topic, err)
 	}
@@ -60,7 +56,7 @@ func (i *Inspector) PurgeCount(ctx context.Context, topic string, q PurgeQuery) 
 		n.Retrying += c[byhand.PurgeFailed] + c[byhand.PurgeRetry]
 	}
 	if q.means(Dead) {
-		n.Dead, err = i.deadCount(ctx, t, DeadQuery{Slots: q.Slots})
+		n.Dead, err = i.Dead().count(ctx, t, DeadQuery{Slots: q.Slots})
 	}
 	if err != nil {
 		return n, fmt.Errorf("count what a purge of topic %s would delete: %w", topic, err)
@@ -81,10 +77,7 @@ func (i *Inspector) PurgeCount(ctx context.Context, topic string, q PurgeQuery) 
 // between two steps; the error wraps that of ctx. What was deleted stays so; call it again to go on with the rest.
 func (i *Inspector) Purge(ctx context.Context, topic string, q PurgeQuery, o PurgeOptions) (Purged, error) {
 	var done Purged
-	if err := given(ctx, "purge topic "+topic); err != nil {
-		return done, err
-	}
-	t, err := i.Topic(ctx, topic)
+	t, err := i.w.About(ctx, "purge topic "+topic, topic)
 	if err != nil {
 		return done, err
 	}
@@ -97,12 +90,12 @@ func (i *Inspector) Purge(ctx context.Context, topic string, q PurgeQuery, o Pur
 		}
 	}
 	if err == nil {
-		err = i.purgeWaiting(ctx, t, q, o.Rate, &done, tell)
+		err = purgeWaiting(ctx, i, t, q, o.Rate, &done, tell)
 	}
 	if err == nil && q.means(Dead) {
-		x := i.deletion(ctx, t, &done.Dead, &done.Lost)
-		x.after = func([]*inSlot) { tell() }
-		err = i.takeOut(ctx, t, DeadQuery{Slots: q.Slots}, o.Rate, x)
+		x := i.steps.Deletion(ctx, t, &done.Dead, &done.Lost)
+		x.After = func([]*steps.InSlot) { tell() }
+		err = i.Dead().takeOut(ctx, t, DeadQuery{Slots: q.Slots}, o.Rate, x)
 	}
 	if err != nil {
 		return done, fmt.Errorf("purge topic %s: %w", topic, err)
@@ -111,8 +104,8 @@ func (i *Inspector) Purge(ctx context.Context, topic string, q PurgeQuery, o Pur
 }
 
 // purgeWaiting deletes what waits, slot by slot.
-func (i *Inspector) purgeWaiting(ctx context.Context, t Topic, q PurgeQuery, rate float64, done *Purged, tell func()) error {
-	which, counts, err := i.toPurge(ctx, t, q)
+func purgeWaiting(ctx context.Context, i *Inspector, t Topic, q PurgeQuery, rate float64, done *Purged, tell func()) error {
+	which, counts, err := toPurge(ctx, i, t, q)
 	if err != nil {
 		return err
 	}
@@ -123,9 +116,9 @@ func (i *Inspector) purgeWaiting(ctx context.Context, t Topic, q PurgeQuery, rat
 			if part == byhand.PurgeWaiting {
 				removed = &done.Waiting
 			}
-			s := &sweep{slot: slot, part: part, left: counts[n][part], removed: removed, lost: &done.Lost}
-			for s.left > 0 {
-				if err := i.sweepStep(ctx, t, s, &pace); err != nil {
+			s := &steps.Sweep{Slot: slot, Part: part, Left: counts[n][part], Removed: removed, Lost: &done.Lost}
+			for s.Left > 0 {
+				if err := i.steps.SweepStep(ctx, t, s, &pace); err != nil {
 					return err
 				}
 				tell()
@@ -136,19 +129,19 @@ func (i *Inspector) purgeWaiting(ctx context.Context, t Topic, q PurgeQuery, rat
 }
 
 // toPurge are the slots of which something that waits is to go, and how many of which part.
-func (i *Inspector) toPurge(ctx context.Context, t Topic, q PurgeQuery) (which []int, parts []map[byhand.PurgePart]int, err error) {
+func toPurge(ctx context.Context, i *Inspector, t Topic, q PurgeQuery) (which []int, parts []map[byhand.PurgePart]int, err error) {
 	for _, s := range q.States {
 		if !slices.Contains([]State{Waiting, Retrying, Dead}, s) {
 			return nil, nil, &message.InvalidError{Field: "States", Value: strconv.Quote(string(s)), Limit: "of waiting, retrying and dead: what is in flight cannot be purged"}
 		}
 	}
-	if which, err = chosen(t, q.Slots); err != nil {
+	if which, err = ask.Chosen(t, q.Slots); err != nil {
 		return nil, nil, err
 	}
 	if !q.means(Waiting) && !q.means(Retrying) {
 		return nil, nil, nil
 	}
-	counts, which, err := i.counts(ctx, t, which)
+	counts, which, err := i.w.Counts(ctx, t, which)
 	for _, c := range counts {
 		part := map[byhand.PurgePart]int{}
 		if q.means(Waiting) {
@@ -163,21 +156,3 @@ func (i *Inspector) toPurge(ctx context.Context, t Topic, q PurgeQuery) (which [
 }
 
 func (q PurgeQuery) means(s State) bool { return q.States == nil || slices.Contains(q.States, s) }
-
-// deletion is the removal of dead messages, which counts those that are gone, and those that may be.
-func (i *Inspector) deletion(ctx context.Context, t Topic, deleted, unsure *int) removal {
-	return removal{
-		call: func(k protocol.SlotKeys, dead []byhand.DeadItem) redis.Cmder {
-			return byhand.DeleteCmd(context.WithoutCancel(ctx), k, dead)
-		},
-		journal: i.journalDeleted(t),
-		note: func(r byhand.DeadResult) {
-			switch r {
-			case byhand.Deleted:
-				*deleted++
-			case lost:
-				*unsure++
-			}
-		},
-	}
-}

@@ -47,7 +47,7 @@ func countedIn(t testing.TB, i *Inspector, topic message.Topic) Counts {
 func TestPurge(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		j := &told{}
-		i = newInspector(t, i.rdb, Config{Journal: j})
+		i = newInspector(t, i.w.Redis, Config{Journal: j})
 		topic := define(t, rdb, message.Topic{Name: topicOf(t, 0, 0).Name, Kind: message.KindFixedTime, Slots: 4, Literal: true})
 		for _, c := range []struct {
 			q    PurgeQuery

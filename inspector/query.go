@@ -12,6 +12,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/inspector/internal/ask"
+	"github.com/slotmq/go-rmq/inspector/internal/pages"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/protocol/byhand"
 	"github.com/slotmq/go-rmq/internal/protocol/limits"
@@ -21,7 +23,7 @@ import (
 // DeadQuery selects dead messages of a topic. The zero value selects all.
 type DeadQuery struct {
 	Slots     []int                     // nil: all
-	Content   func(content string) bool // nil: any; see [Glob] and [Regexp]
+	Content   func(content string) bool // nil: any
 	Which     func(e Entry) bool        // chooses by slot, time of death and content, of which the Failure is not known yet; nil: any
 	Reason    string                    // a part of the last error; empty: any
 	Why       func(failure string) bool // chooses by the last error, which is empty if nothing is known of it; nil: any
@@ -76,7 +78,7 @@ func (q DeadQuery) slots(t Topic) ([]int, error) {
 			return nil, &message.InvalidError{Field: given.field, Value: given.at.String(), Limit: "in the years 1 to 9999, or zero for any"}
 		}
 	}
-	which, err := chosen(t, q.Slots)
+	which, err := ask.Chosen(t, q.Slots)
 	return slices.Compact(slices.Sorted(slices.Values(which))), err
 }
 
@@ -89,12 +91,12 @@ const allowance = 5 * time.Minute
 func (q DeadQuery) past(counts []byhand.Counts) error {
 	var now, latest time.Time
 	for _, c := range counts {
-		now = later(now, c.Now)
+		now = ask.Later(now, c.Now)
 		if c.Dead > 0 {
-			latest = later(latest, c.Died[1])
+			latest = ask.Later(latest, c.Died[1])
 		}
 	}
-	if latest.IsZero() || !q.OlderThan.After(later(now, latest).Add(allowance)) {
+	if latest.IsZero() || !q.OlderThan.After(ask.Later(now, latest).Add(allowance)) {
 		return nil
 	}
 	return &message.InvalidError{
@@ -130,15 +132,15 @@ const (
 
 // walks go through the slots that the query selects and that have dead messages. What dies
 // later is not met. With a [PartialError] they are the slots that could be counted.
-func (i *Inspector) walks(ctx context.Context, t Topic, q DeadQuery) ([]*walk, error) {
+func (d DeadMessages) walks(ctx context.Context, t Topic, q DeadQuery) ([]*pages.Walk, error) {
 	which, err := q.slots(t)
 	if err != nil {
 		return nil, err
 	}
 	began := time.Now()
-	failed := failures{i: i}
-	counts, which, err := i.counts(ctx, t, which)
-	if err := failed.merge(err); err != nil {
+	failed := d.i.w.Failing()
+	counts, which, err := d.i.w.Counts(ctx, t, which)
+	if err := failed.Merge(err); err != nil {
 		return nil, err
 	}
 	if q.changes {
@@ -159,11 +161,11 @@ func (i *Inspector) walks(ctx context.Context, t Topic, q DeadQuery) ([]*walk, e
 	if q.Newest {
 		from, to = "("+bound(high), "+inf"
 	}
-	before, which, err := i.countDead(ctx, t, which, from, to)
-	if err := failed.merge(err); err != nil {
+	before, which, err := d.countBetween(ctx, t, which, from, to)
+	if err := failed.Merge(err); err != nil {
 		return nil, err
 	}
-	walks := make([]*walk, len(which))
+	walks := make([]*pages.Walk, len(which))
 	for n, slot := range which {
 		page := max(1, min(deadPage, readAhead/len(which)))
 		if few := q.few(); few > 0 {
@@ -174,32 +176,24 @@ func (i *Inspector) walks(ctx context.Context, t Topic, q DeadQuery) ([]*walk, e
 		if c.Died[1].UnixMilli() >= limits.MaxScore { // another program wrote one that is no time
 			latest = math.Inf(1)
 		}
-		w := newWalk(i.keys(t.Name, slot).Dead, low, min(high, latest), q.Newest, page)
-		w.slot, w.from, w.start, w.began = slot, max(0, before[n]-1), float64(c.Now.UnixMilli()), began
+		w := pages.NewWalk(d.i.w.Keys(t.Name, slot).Dead, low, min(high, latest), q.Newest, page)
+		w.Slot, w.From, w.Start, w.Began = slot, max(0, before[n]-1), float64(c.Now.UnixMilli()), began
 		if !q.Newest {
-			w.head = max(w.head, floor(c.Died[0].UnixMilli()))
+			w.Head = max(w.Head, pages.Floor(c.Died[0].UnixMilli()))
 		}
 		walks[n] = w
 	}
-	return walks, failed.err()
+	return walks, failed.Err()
 }
 
-// countDead counts in each slot those that died between two times.
-func (i *Inspector) countDead(ctx context.Context, t Topic, which []int, from, to string) (counts, read []int, err error) {
-	return ofSlots(ctx, i, t, which, func(k protocol.SlotKeys) *redis.IntCmd {
+// countBetween counts in each slot those that died between two times.
+func (d DeadMessages) countBetween(ctx context.Context, t Topic, which []int, from, to string) (counts, read []int, err error) {
+	return ask.OfSlots(ctx, d.i.w.Ground, t, which, func(k protocol.SlotKeys) *redis.IntCmd {
 		return redis.NewIntCmd(ctx, "zcount", k.Dead, from, to)
 	}, func(k protocol.SlotKeys, cmd *redis.IntCmd) (int, error) {
 		n, err := cmd.Result()
-		return int(n), at(k.Dead, err)
+		return int(n), ask.At(k.Dead, err)
 	})
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
-
-// later is the later of two moments.
-func later(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
-}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -31,27 +30,11 @@ const (
 	leastContent = 1000
 )
 
-// variable is what differs in errors of one kind: ids and numbers.
-var variable = regexp.MustCompile(`[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9]+`)
-
-// longestReason is how much of an error is compared.
-const longestReason = 300
-
-// ReasonOf is what stands for an error where errors are grouped: its first line, with # for each number.
-func ReasonOf(failure string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(failure), "\n")
-	line = strings.TrimSpace(line[:min(len(line), longestReason)])
-	return variable.ReplaceAllString(strings.ToValidUTF8(line, ""), "#")
-}
-
-// DeadReasons groups the dead messages that a query selects by why they died, the most frequent reason first. It reads
+// Reasons groups the dead messages that a query selects by why they died, the most frequent reason first. It reads
 // all of them; no more than the reasons stay in memory, with 4 MiB of their latest contents, and 1,000 bytes of each other one.
-func (i *Inspector) DeadReasons(ctx context.Context, topic string, q DeadQuery) ([]Reason, error) {
+func (d DeadMessages) Reasons(ctx context.Context, topic string, q DeadQuery) ([]Reason, error) {
 	operation := "group dead messages of topic " + topic
-	if err := given(ctx, operation); err != nil {
-		return nil, err
-	}
-	t, err := i.Topic(ctx, topic)
+	t, err := d.i.w.About(ctx, operation, topic)
 	if err != nil {
 		return nil, err
 	}
@@ -59,14 +42,14 @@ func (i *Inspector) DeadReasons(ctx context.Context, topic string, q DeadQuery) 
 	rest := &Reason{Rest: true}
 	room := longContents
 	var failed error
-	for e, err := range i.dead(ctx, t, q, true) {
+	for e, err := range d.each(ctx, t, q, true) {
 		if err != nil {
 			failed = fmt.Errorf("%s: %w", operation, err)
 			break // it is the last
 		}
 		text := ""
 		if e.Failure != nil {
-			text = ReasonOf(e.Failure.Reason)
+			text = words.Reason(e.Failure.Reason)
 		}
 		r := groups[text]
 		switch {

@@ -13,23 +13,6 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-func TestReasonOf(t *testing.T) {
-	t.Parallel()
-	for failure, want := range map[string]string{
-		"no such tax code: 4711":                        "no such tax code: #",
-		"dial tcp 10.0.0.7:5432: i/o timeout":           "dial tcp #.#.#.#:#: i/o timeout",
-		"shop 550e8400-e29b-41d4-a716-446655440000 has": "shop # has",
-		"panic: x\ngoroutine 7 [running]":               "panic: x",
-		"  spaced \r\n":                                 "spaced",
-		"":                                              "",
-		"\xff\xfe bad":                                  " bad",
-	} {
-		if got := ReasonOf(failure); got != want {
-			t.Errorf("%q is %q, not %q", failure, got, want)
-		}
-	}
-}
-
 func TestDeadReasons(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		topic := define(t, rdb, topicOf(t, message.KindPriority, 2))
@@ -43,7 +26,7 @@ func TestDeadReasons(t *testing.T) {
 				return fmt.Sprintf("%d of %d", n, slot), died, whyOf(died, "500", why)
 			})
 		}
-		all, err := i.DeadReasons(ctx, topic.Name, DeadQuery{})
+		all, err := i.Dead().Reasons(ctx, topic.Name, DeadQuery{})
 		must.Do(t, err)
 		if len(all) != 2 || all[0].Text != "no such tax code: #" || all[0].Count != 800 || all[1].Text != "the shop timed out" || all[1].Count != 400 {
 			t.Fatalf("%+v", all)
@@ -51,7 +34,7 @@ func TestDeadReasons(t *testing.T) {
 		if r := all[1]; !r.First.Equal(noon) || !r.Last.Equal(noon.Add(597*time.Second)) || r.Latest.Content[:4] != "597 " {
 			t.Errorf("%+v", r)
 		}
-		some, err := i.DeadReasons(ctx, topic.Name, DeadQuery{Reason: "timed out", Slots: []int{1}})
+		some, err := i.Dead().Reasons(ctx, topic.Name, DeadQuery{Reason: "timed out", Slots: []int{1}})
 		must.Do(t, err)
 		if len(some) != 1 || some[0].Count != 200 {
 			t.Errorf("%+v", some)
@@ -71,7 +54,7 @@ func TestManyReasons(t *testing.T) {
 		bury(t, rdb, topic, 0, 1500, func(n int) (string, time.Time, string) {
 			return fmt.Sprint(n), noon, whyOf(noon, "500", letters(n))
 		})
-		all, err := i.DeadReasons(ctx, topic.Name, DeadQuery{})
+		all, err := i.Dead().Reasons(ctx, topic.Name, DeadQuery{})
 		must.Do(t, err)
 		if len(all) != mostReasons+1 || !all[mostReasons].Rest || all[mostReasons].Count != 500 {
 			t.Errorf("%d, %+v", len(all), all[len(all)-1])
@@ -95,7 +78,7 @@ func TestReasonsOfLongContents(t *testing.T) {
 		}
 	}
 	bury(t, rdb, topic, 0, 200, whys(func(int) string { return "one for all" })) // one of them at a time has room
-	all, err := i.DeadReasons(ctx, topic.Name, DeadQuery{})
+	all, err := i.Dead().Reasons(ctx, topic.Name, DeadQuery{})
 	must.Do(t, err)
 	if len(all) != 1 || all[0].Cut || all[0].Latest.Content != long(199) {
 		t.Errorf("%d reasons, cut %v, %d bytes", len(all), all[0].Cut, len(all[0].Latest.Content))
@@ -103,7 +86,7 @@ func TestReasonsOfLongContents(t *testing.T) {
 	bury(t, rdb, topic, 0, 200, whys(letters))
 	short := strings.Repeat("s", leastContent)
 	buryOne(t, rdb, topic, 0, short, noon.Add(time.Hour))
-	all, err = i.DeadReasons(ctx, topic.Name, DeadQuery{})
+	all, err = i.Dead().Reasons(ctx, topic.Name, DeadQuery{})
 	must.Do(t, err)
 	whole, bytes := 0, 0
 	for _, r := range all {

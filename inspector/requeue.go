@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/inspector/internal/steps"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/protocol/byhand"
 	"github.com/slotmq/go-rmq/internal/protocol/limits"
@@ -17,12 +18,12 @@ import (
 type Requeued struct {
 	Stored  int `json:"stored"`           // wait like new ones, with all deliveries
 	Merged  int `json:"merged"`           // a live copy goes on as it was, and the dead one is gone
-	Gone    int `json:"gone"`             // were not dead any more, or had died again; see [Inspector.DeadRequeue]
+	Gone    int `json:"gone"`             // were not dead any more, or had died again; see [DeadMessages.Requeue]
 	Unknown int `json:"priority_unknown"` // are still dead, because their priority is not known; see [RequeueOptions]
 	Lost    int `json:"lost,omitempty"`   // may be stored or merged, as the answer is lost; they count against a Limit
 }
 
-// RequeueOptions of [Inspector.DeadRequeue].
+// RequeueOptions of [DeadMessages.Requeue].
 type RequeueOptions struct {
 	// Rate is how many messages a second, in steps of a tenth of a second. Defaults to 0: as
 	// fast as it goes.
@@ -47,7 +48,7 @@ func (o RequeueOptions) validate(t Topic) error {
 	return validatePriority(t, o.Priority)
 }
 
-// DeadRequeue delivers dead messages again, with all 17 deliveries: those of the time kinds
+// Requeue delivers dead messages again, with all 17 deliveries: those of the time kinds
 // now, those of priority topics with their priority. If an equal message waits, is in flight
 // or waits for its retry, that one is left as it is, and the dead one merges into it.
 //
@@ -58,22 +59,19 @@ func (o RequeueOptions) validate(t Topic) error {
 // stays so. Call it again to go on with the rest. If the answer to a step is lost, the step is
 // repeated, and what the first try did counts as Lost. So does the whole step if no answer
 // comes at all; then there is an error.
-func (i *Inspector) DeadRequeue(ctx context.Context, topic string, q DeadQuery, o RequeueOptions) (Requeued, error) {
+func (d DeadMessages) Requeue(ctx context.Context, topic string, q DeadQuery, o RequeueOptions) (Requeued, error) {
 	var done Requeued
-	if err := given(ctx, "requeue dead messages of topic "+topic); err != nil {
-		return done, err
-	}
-	t, err := i.Topic(ctx, topic)
+	t, err := d.i.w.About(ctx, "requeue dead messages of topic "+topic, topic)
 	if err != nil {
 		return done, err
 	}
 	if err = o.validate(t); err == nil {
-		err = i.takeOut(ctx, t, q, o.Rate, removal{
-			call: func(k protocol.SlotKeys, dead []byhand.DeadItem) redis.Cmder {
+		err = d.takeOut(ctx, t, q, o.Rate, steps.Removal{
+			Call: func(k protocol.SlotKeys, dead []byhand.DeadItem) redis.Cmder {
 				return byhand.RequeueCmd(context.WithoutCancel(ctx), k, t.Notes, !t.Kind.Timed(), o.Priority, dead)
 			},
-			journal: i.journalRequeued(ctx, t, o.Priority),
-			note: func(r byhand.DeadResult) {
+			Journal: d.i.steps.TellRequeued(ctx, t, o.Priority),
+			Note: func(r byhand.DeadResult) {
 				switch r {
 				case byhand.Stored:
 					done.Stored++
@@ -81,18 +79,18 @@ func (i *Inspector) DeadRequeue(ctx context.Context, topic string, q DeadQuery, 
 					done.Merged++
 				case byhand.Unknown:
 					done.Unknown++
-				case lost:
+				case steps.Lost:
 					done.Lost++
 				default:
 					done.Gone++
 				}
 			},
-			after: func(answered []*inSlot) {
+			After: func(answered []*steps.InSlot) {
 				which := make([]int, len(answered))
 				for n, s := range answered {
-					which[n] = s.slot
+					which[n] = s.Slot
 				}
-				i.wake(context.WithoutCancel(ctx), t, which, 0)
+				d.i.w.Wake(context.WithoutCancel(ctx), t, which, 0)
 				if o.Progress != nil {
 					o.Progress(done)
 				}
@@ -105,24 +103,21 @@ func (i *Inspector) DeadRequeue(ctx context.Context, topic string, q DeadQuery, 
 	return done, nil
 }
 
-// DeadDelete forgets dead messages, and returns how many, and how many more may be gone
-// because an answer is lost. It goes on and stops as DeadRequeue does. After each step it
+// Delete forgets dead messages, and returns how many, and how many more may be gone
+// because an answer is lost. It goes on and stops as Requeue does. After each step it
 // calls progress, unless that is nil, with the number so far.
-func (i *Inspector) DeadDelete(ctx context.Context, topic string, q DeadQuery, progress func(deleted int)) (deleted, unsure int, err error) {
-	if err := given(ctx, "delete dead messages of topic "+topic); err != nil {
-		return 0, 0, err
-	}
-	t, err := i.Topic(ctx, topic)
+func (d DeadMessages) Delete(ctx context.Context, topic string, q DeadQuery, progress func(deleted int)) (deleted, unsure int, err error) {
+	t, err := d.i.w.About(ctx, "delete dead messages of topic "+topic, topic)
 	if err != nil {
 		return 0, 0, err
 	}
-	x := i.deletion(ctx, t, &deleted, &unsure)
-	x.after = func([]*inSlot) {
+	x := d.i.steps.Deletion(ctx, t, &deleted, &unsure)
+	x.After = func([]*steps.InSlot) {
 		if progress != nil {
 			progress(deleted)
 		}
 	}
-	err = i.takeOut(ctx, t, q, 0, x)
+	err = d.takeOut(ctx, t, q, 0, x)
 	if err != nil {
 		return deleted, unsure, fmt.Errorf("delete dead messages of topic %s: %w", topic, err)
 	}

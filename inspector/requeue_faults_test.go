@@ -28,7 +28,7 @@ func TestRequeueWithoutAnswers(t *testing.T) {
 	}
 	var steps atomic.Int64
 	lose := func() { proxy.LoseNextReply("evalsha", "prepare{") }
-	r, err := i.DeadRequeue(ctx, topic.Name, DeadQuery{Limit: n - 100}, RequeueOptions{Rate: 5000, Progress: func(Requeued) {
+	r, err := i.Dead().Requeue(ctx, topic.Name, DeadQuery{Limit: n - 100}, RequeueOptions{Rate: 5000, Progress: func(Requeued) {
 		switch steps.Add(1) {
 		case 1, 2:
 			lose()
@@ -41,7 +41,7 @@ func TestRequeueWithoutAnswers(t *testing.T) {
 	if r.Stored+r.Lost != n-100 || r.Stored < n/2 || r.Lost == 0 || r.Merged+r.Unknown+r.Gone > 0 {
 		t.Errorf("%+v", r)
 	}
-	dead, err := i.DeadCount(ctx, topic.Name, DeadQuery{})
+	dead, err := i.Dead().Count(ctx, topic.Name, DeadQuery{})
 	must.Do(t, err)
 	stored := rdb.ZCard(ctx, protocol.StoreKey(topic.Name, 0)).Val() + rdb.ZCard(ctx, protocol.StoreKey(topic.Name, 1)).Val()
 	if dead != 100 || stored != n-100 {
@@ -51,7 +51,7 @@ func TestRequeueWithoutAnswers(t *testing.T) {
 	// It stays cut: the error says what is open.
 	breaking, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r, err = i.DeadRequeue(breaking, topic.Name, DeadQuery{}, RequeueOptions{Rate: 100, Progress: func(Requeued) {
+	r, err = i.Dead().Requeue(breaking, topic.Name, DeadQuery{}, RequeueOptions{Rate: 100, Progress: func(Requeued) {
 		proxy.OnRequest(func(b []byte) bool {
 			proxy.Cut()
 			time.AfterFunc(100*time.Millisecond, cancel)
@@ -79,7 +79,7 @@ func TestRequeueWhileMastersChange(t *testing.T) {
 	done := make(chan struct{})
 	var replaced sync.WaitGroup
 	defer replaced.Wait()
-	r, err := i.DeadRequeue(ctx, topic.Name, DeadQuery{}, RequeueOptions{Rate: 1000, Progress: func(r Requeued) {
+	r, err := i.Dead().Requeue(ctx, topic.Name, DeadQuery{}, RequeueOptions{Rate: 1000, Progress: func(r Requeued) {
 		select {
 		case <-done:
 		default:

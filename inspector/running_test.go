@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/inspector/doctor"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
@@ -62,7 +63,7 @@ func TestRunning(t *testing.T) {
 		if len(workers) != 1 || len(workers[0].Running) != 1 || workers[0].Running[0].Content != "runs" {
 			t.Errorf("%+v", workers)
 		}
-		wantCheck(t, i.Doctor(ctx), "handlers", OK, "none runs for longer than its Timeout")
+		wantCheck(t, i.Doctor(ctx), "handlers", doctor.OK, "none runs for longer than its Timeout")
 
 		// Another batch since, or the same number of another worker: it is not about that.
 		k := protocol.KeysOf("orders", 0)
@@ -81,7 +82,7 @@ func TestRunning(t *testing.T) {
 		if e := explain(t, i, "orders", "runs"); e.Flight.Running != nil {
 			t.Errorf("%+v", e.Flight)
 		}
-		wantCheck(t, i.Doctor(ctx), "handlers", OK, "none runs for longer than its Timeout")
+		wantCheck(t, i.Doctor(ctx), "handlers", doctor.OK, "none runs for longer than its Timeout")
 	})
 }
 
@@ -117,14 +118,14 @@ func TestRunningBelongsToSomeWorker(t *testing.T) {
 func TestDoctorNamesStuckHandlers(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		runs(t, rdb, "orders", 10*time.Minute, 30*time.Second)
-		var checks []Check
+		var checks []doctor.Check
 		await.True(t, "the other one is not named", func() bool {
 			must.Do(t, rdb.Del(ctx, protocol.RunningKey("mails")).Err())
 			runs(t, rdb, "mails", 31*time.Second, 30*time.Second) // its context was cancelled just now
 			checks = i.Doctor(ctx)
 			return !strings.Contains(fmt.Sprint(checks), "topic mails slot 0: a handler") // nor is it named in the next 4 s
 		})
-		wantCheck(t, checks, "handlers", Warn, `topic orders slot 0: a handler of worker w1 has run "runs" for 10m`, "its Timeout, 30s, is over")
+		wantCheck(t, checks, "handlers", doctor.Warn, `topic orders slot 0: a handler of worker w1 has run "runs" for 10m`, "its Timeout, 30s, is over")
 		if !strings.Contains(fmt.Sprint(checks), "restart that worker") {
 			t.Errorf("%+v", checks)
 		}

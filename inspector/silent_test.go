@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/inspector/doctor"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/servers/cluster"
 	"github.com/slotmq/go-rmq/internal/testing/must"
@@ -47,6 +48,6 @@ func TestSilentMasterIsWaitedForOnce(t *testing.T) {
 	begun = time.Now()
 	checks := newInspector(t, rdb, Config{}).Doctor(ctx)
 	night.AtMost(t, "the doctor", time.Since(begun), bound)
-	wantCheck(t, checks, "connection", Fail, hanging.Addr())
-	wantCheck(t, checks, "messages", Fail, "server "+hanging.Addr()+" does not answer")
+	wantCheck(t, checks, "connection", doctor.Fail, hanging.Addr())
+	wantCheck(t, checks, "messages", doctor.Fail, "server "+hanging.Addr()+" does not answer")
 }

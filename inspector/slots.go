@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/slotmq/go-rmq/inspector/internal/who"
 	"github.com/slotmq/go-rmq/internal/protocol/byhand"
-	"github.com/slotmq/go-rmq/message"
 )
 
 // Counts is how many messages are where.
@@ -36,45 +36,21 @@ type Slot struct {
 // Slots returns the slots of a topic, by index. Each is a picture of one moment, all of them
 // together are not. With a [PartialError] they are those that could be looked at.
 func (i *Inspector) Slots(ctx context.Context, topic string) ([]Slot, error) {
-	if err := given(ctx, "look at the slots of topic "+topic); err != nil {
-		return nil, err
-	}
-	t, err := i.Topic(ctx, topic)
+	t, err := i.w.About(ctx, "look at the slots of topic "+topic, topic)
 	if err != nil {
 		return nil, err
 	}
-	failed := failures{i: i}
-	seen, err := i.look(ctx, t)
-	if err := failed.merge(err); err != nil {
+	failed := i.w.Failing()
+	seen, err := i.w.Look(ctx, t)
+	if err := failed.Merge(err); err != nil {
 		return nil, err
 	}
-	all := make([]Slot, len(seen.slots))
-	for n, slot := range seen.slots {
-		all[n] = counted(t, slot, &seen.counts[n])
-		all[n].Worker, all[n].Unseen = seen.owner(slot), seen.workers < 0
+	all := make([]Slot, len(seen.Slots))
+	for n, slot := range seen.Slots {
+		all[n] = counted(t, slot, &seen.Counts[n])
+		all[n].Worker, all[n].Unseen = seen.Owner(slot), seen.Workers < 0
 	}
-	return all, failed.err()
-}
-
-// seen is what the slots of a topic hold, and who works at them.
-type seen struct {
-	slots  []int // that could be looked at
-	counts []byhand.Counts
-	shares
-}
-
-// look looks at all slots of a topic. A [PartialError] comes with those that it could look at.
-func (i *Inspector) look(ctx context.Context, t Topic) (s seen, err error) {
-	failed := failures{i: i}
-	s.counts, s.slots, err = i.counts(ctx, t, allSlots(t))
-	if err := failed.merge(err); err != nil {
-		return s, err
-	}
-	s.shares, err = i.shares(ctx, t)
-	if err := failed.merge(err); err != nil {
-		return s, err
-	}
-	return s, failed.err()
+	return all, failed.Err()
 }
 
 // counted is a slot by what the script has counted.
@@ -82,18 +58,9 @@ func counted(t Topic, index int, c *byhand.Counts) Slot {
 	s := Slot{
 		Index:  index,
 		Counts: Counts{Waiting: c.Stored - c.Failed, Due: c.Due + c.RetryDue, InFlight: c.InFlight, Retrying: c.Retrying + c.Failed, Dead: c.Dead},
-		Next:   c.NextRetry, Paused: c.Paused,
+		Paused: c.Paused,
 	}
-	switch first := time.UnixMilli(c.Next); {
-	case c.Next <= message.MaxRetries: // none, or failed ones only
-	case !t.Kind.Timed():
-		s.Priority = c.Next
-	case s.Next.IsZero() || first.Before(s.Next):
-		s.Next = first
-	}
-	if !s.Next.IsZero() {
-		s.Overdue = max(0, c.Now.Sub(s.Next))
-	}
+	s.Next, s.Priority, s.Overdue = who.FirstOf(t, c)
 	if c.InFlight > 0 {
 		s.Holder, s.Since, s.Attempt = c.Worker, c.Taken, c.Attempt
 		if c.Lease > 0 {
@@ -118,30 +85,29 @@ type Stats struct {
 // Stats adds up the slots of a topic. With a [PartialError] it is of those that could be
 // counted.
 func (i *Inspector) Stats(ctx context.Context, topic string) (Stats, error) {
-	if err := given(ctx, "count topic "+topic); err != nil {
-		return Stats{}, err
-	}
-	t, err := i.Topic(ctx, topic)
+	t, err := i.w.About(ctx, "count topic "+topic, topic)
 	if err != nil {
 		return Stats{}, err
 	}
-	failed := failures{i: i}
-	seen, err := i.look(ctx, t)
-	if err := failed.merge(err); err != nil {
+	failed := i.w.Failing()
+	seen, err := i.w.Look(ctx, t)
+	if err := failed.Merge(err); err != nil {
 		return Stats{}, err
 	}
 	stats := sum(t, seen)
-	if stats.Policy, err = i.policy(ctx, t); failed.merge(err) != nil {
+	held, err := i.w.Policy(ctx, t)
+	if failed.Merge(err) != nil {
 		return Stats{}, err
 	}
-	return stats, failed.err()
+	stats.Policy = Policy{held.Rate, held.Concurrency, held.Left}
+	return stats, failed.Err()
 }
 
 // sum adds up the slots of a topic.
-func sum(t Topic, seen seen) Stats {
-	sum := Stats{Topic: t, Read: len(seen.slots), Workers: seen.workers, Takers: len(seen.takers)}
-	for n, slot := range seen.slots {
-		sum.add(counted(t, slot, &seen.counts[n]))
+func sum(t Topic, seen who.Seen) Stats {
+	sum := Stats{Topic: t, Read: len(seen.Slots), Workers: seen.Workers, Takers: len(seen.Takers)}
+	for n, slot := range seen.Slots {
+		sum.add(counted(t, slot, &seen.Counts[n]))
 	}
 	return sum
 }

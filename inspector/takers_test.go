@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/inspector/doctor"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
@@ -31,7 +32,7 @@ func TestTakers(t *testing.T) {
 		missed := func() bool {
 			for _, c := range i.Doctor(ctx) {
 				if c.Name == "workers" {
-					return c.Level != OK
+					return c.Level != doctor.OK
 				}
 			}
 			return false
@@ -62,7 +63,7 @@ func TestTakers(t *testing.T) {
 		workers, err := i.Workers(ctx)
 		must.Do(t, err)
 		for _, w := range workers {
-			if !w.Taker || HolderName(w.ID) != "gateway-1 (taker)" || len(w.Assigned) != 1 || len(w.Assigned["orders"]) != 0 || !w.Until.After(time.Now()) {
+			if !w.Taker || protocol.HolderName(w.ID) != "gateway-1 (taker)" || len(w.Assigned) != 1 || len(w.Assigned["orders"]) != 0 || !w.Until.After(time.Now()) {
 				t.Errorf("%+v", w)
 			}
 		}
@@ -70,7 +71,7 @@ func TestTakers(t *testing.T) {
 			t.Errorf("%d workers", len(workers))
 		}
 		e := explain(t, i, "orders", held.Messages[0].Content)
-		if e.Flight == nil || HolderName(e.Flight.Worker) != "gateway-1 (taker)" || len(e.WaitsFor) != 0 {
+		if e.Flight == nil || protocol.HolderName(e.Flight.Worker) != "gateway-1 (taker)" || len(e.WaitsFor) != 0 {
 			t.Errorf("%+v, waits for %q", e.Flight, e.WaitsFor)
 		}
 		behind := map[string]string{"taken": "waits", "waits": "taken"}[held.Messages[0].Content]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/slotmq/go-rmq/inspector/internal/ask"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/protocol/hash"
 )
@@ -12,22 +13,19 @@ import (
 // says so, whatever has become of the one before: also if it was handled. Without a basis it looks in all
 // slots. What is over, by the clock of Redis, may be among the answers, or gone already.
 func (i *Inspector) Unique(ctx context.Context, topic, content, basis string) (until map[int]time.Time, err error) {
-	if err := given(ctx, "look for unique messages of topic "+topic); err != nil {
-		return nil, err
-	}
-	t, err := i.Topic(ctx, topic)
+	t, err := i.w.About(ctx, "look for unique messages of topic "+topic, topic)
 	if err != nil {
 		return nil, err
 	}
-	which := allSlots(t)
+	which := ask.AllSlots(t)
 	if basis != "" {
 		which = []int{hash.Slot(basis, t.Slots)}
 	}
-	return i.uniqueIn(ctx, t, content, which)
+	return uniqueIn(ctx, i, t, content, which)
 }
 
 // uniqueIn looks in some slots.
-func (i *Inspector) uniqueIn(ctx context.Context, t Topic, content string, which []int) (map[int]time.Time, error) {
+func uniqueIn(ctx context.Context, i *Inspector, t Topic, content string, which []int) (map[int]time.Time, error) {
 	times, read, err := timesIn(ctx, i, t, which, content, protocol.SlotKeys.Seen)
 	until := map[int]time.Time{}
 	for n, slot := range read {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/inspector/internal/ask"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/protocol/definition"
 	"github.com/slotmq/go-rmq/internal/protocol/score"
@@ -27,18 +28,18 @@ type Vanished struct {
 // Vanished are the workers of topics shared by Redis that vanished within a day, and have not come back; the latest first. Of each
 // topic these are the last 100, and those that no worker has missed yet.
 func (i *Inspector) Vanished(ctx context.Context) ([]Vanished, error) {
-	if err := given(ctx, "list workers that vanished"); err != nil {
+	if err := ask.Given(ctx, "list workers that vanished"); err != nil {
 		return nil, err
 	}
-	failed := failures{i: i}
+	failed := i.w.Failing()
 	topics, err := i.Topics(ctx)
-	if err := failed.merge(err); err != nil {
+	if err := failed.Merge(err); err != nil {
 		return nil, err
 	}
 	topics = slices.DeleteFunc(topics, func(t Topic) bool { return t.Sharing != definition.SharingRedis })
 	known := map[string]*Vanished{}
-	for some := range slices.Chunk(topics, perPipeline) {
-		if err := failed.merge(i.vanished(ctx, some, known)); err != nil {
+	for some := range slices.Chunk(topics, ask.PerPipeline) {
+		if err := failed.Merge(vanished(ctx, i, some, known)); err != nil {
 			return nil, err
 		}
 	}
@@ -47,21 +48,21 @@ func (i *Inspector) Vanished(ctx context.Context) ([]Vanished, error) {
 		all = append(all, *known[id])
 	}
 	slices.SortStableFunc(all, func(a, b Vanished) int { return cmp.Compare(b.Until.UnixMilli(), a.Until.UnixMilli()) })
-	return all, failed.err()
+	return all, failed.Err()
 }
 
 // named is how long a worker is named that has vanished.
 const named = 24 * time.Hour
 
 // vanished adds the workers that vanished from some topics.
-func (i *Inspector) vanished(ctx context.Context, topics []Topic, known map[string]*Vanished) error {
+func vanished(ctx context.Context, i *Inspector, topics []Topic, known map[string]*Vanished) error {
 	const most = 100
-	failed, clocks := failures{i: i}, map[string]time.Time{}
+	failed, clocks := i.w.Failing(), map[string]time.Time{}
 	keys := make([]string, len(topics))
 	for n, t := range topics {
-		keys[n] = protocol.WorkersKey(i.qualified(t.Name))
+		keys[n] = protocol.WorkersKey(i.w.Qualified(t.Name))
 	}
-	errs := i.masters.silent(ctx, i.rdb, keys)
+	errs := i.w.Masters.Silent(ctx, i.w.Redis, keys)
 	cmds := make([][]redis.Cmder, len(topics))
 	var sent []redis.Cmder
 	for n, t := range topics {
@@ -69,16 +70,16 @@ func (i *Inspector) vanished(ctx context.Context, topics []Topic, known map[stri
 			continue
 		}
 		var now time.Time
-		if now, errs[n] = i.clock(ctx, keys[n], clocks); errs[n] != nil {
+		if now, errs[n] = i.w.Clock(ctx, keys[n], clocks); errs[n] != nil {
 			continue
 		}
 		from, to := now.Add(-named).UnixMilli(), fmt.Sprintf("(%d", now.UnixMilli())
-		for _, key := range []string{keys[n], protocol.GoneKey(i.qualified(t.Name))} {
+		for _, key := range []string{keys[n], protocol.GoneKey(i.w.Qualified(t.Name))} {
 			cmds[n] = append(cmds[n], redis.NewZSliceCmd(ctx, "zrange", key, to, from, "byscore", "rev", "limit", 0, most, "withscores"))
 		}
 		sent = append(sent, cmds[n]...)
 	}
-	script.ExecOnce(ctx, i.rdb, sent...)
+	script.ExecOnce(ctx, i.w.Redis, sent...)
 	for n, t := range topics {
 		for _, cmd := range cmds[n] {
 			members, err := cmd.(*redis.ZSliceCmd).Result()
@@ -92,13 +93,13 @@ func (i *Inspector) vanished(ctx context.Context, topics []Topic, known map[stri
 			}
 		}
 		if err := errs[n]; err != nil {
-			err = fmt.Errorf("read which workers vanished from topic %s: %w", t.Name, i.explain(err))
-			if err := failed.add(ctx, t.Name, -1, keys[n], err); err != nil {
+			err = fmt.Errorf("read which workers vanished from topic %s: %w", t.Name, i.w.Explain(err))
+			if err := failed.Add(ctx, t.Name, -1, keys[n], err); err != nil {
 				return err
 			}
 		}
 	}
-	return failed.err()
+	return failed.Err()
 }
 
 // add notes that it vanished from a topic, too.
@@ -107,5 +108,5 @@ func (v *Vanished) add(topic string, until time.Time) {
 		v.Topics = append(v.Topics, topic)
 		slices.Sort(v.Topics)
 	}
-	v.Until = later(v.Until, until)
+	v.Until = ask.Later(v.Until, until)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/inspector/audit"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/protocol/byhand"
 	"github.com/slotmq/go-rmq/internal/protocol/limits"
@@ -135,10 +136,10 @@ func TestVerifyFindsEachDamage(t *testing.T) {
 			sound(t, rdb, k, d.rule != "FLAG")
 			must.Do(t, d.do(rdb, k))
 			found, err := i.Verify(ctx, []string{topic.Name}, nil)
-			is := func(f Violation) bool { // several may be concerned, as two attempts in one batch
+			is := func(f audit.Violation) bool { // several may be concerned, as two attempts in one batch
 				return f.Topic == topic.Name && f.Slot == 2 && f.Rule == d.rule && f.Key == d.key(k) && f.Detail != ""
 			}
-			if err != nil || !slices.ContainsFunc(found, func(f Violation) bool { return is(f) && f.Content == d.content }) {
+			if err != nil || !slices.ContainsFunc(found, func(f audit.Violation) bool { return is(f) && f.Content == d.content }) {
 				t.Errorf("damage %d, %s: found %+v, %v", n, d.rule, found, err)
 			}
 			for _, f := range found {
@@ -163,7 +164,7 @@ func TestVerifyFindsEachDamage(t *testing.T) {
 // sound fills a slot of a priority topic with what is sound: more than a page of each.
 func sound(t testing.TB, rdb redis.UniversalClient, k protocol.SlotKeys, failed bool) {
 	t.Helper()
-	const n, ms = 3*auditPage + 7, 1767225600000
+	const n, ms = 307, 1767225600000
 	pipe := rdb.Pipeline()
 	for n := range n {
 		pipe.ZAdd(ctx, k.Store, redis.Z{Member: fmt.Sprint("waits ", n), Score: float64(17 + n)})
@@ -190,12 +191,12 @@ func TestVerifyDefinitions(t *testing.T) {
 		sound := func(name string) string {
 			return define(t, rdb, message.Topic{Name: "ns:" + name, Kind: message.KindFixedTime, Slots: 2}).Name
 		}
-		want := map[string]Violation{}
+		want := map[string]audit.Violation{}
 		damage := func(name, rule, at, detail string, do ...error) {
 			for _, err := range do {
 				must.Do(t, err)
 			}
-			want[name] = Violation{Topic: name, Slot: -1, Rule: rule, Key: at, Detail: detail}
+			want[name] = audit.Violation{Topic: name, Slot: -1, Rule: rule, Key: at, Detail: detail}
 		}
 		missing, text, kind, none, odd, layout, literal, sharing, workers := sound("missing"), sound("text"), sound("kind"),
 			sound("none"), sound("odd"), sound("layout"), sound("literal"), sound("sharing"), sound("workers")
@@ -225,7 +226,7 @@ func TestVerifyDefinitions(t *testing.T) {
 		if !maps.Equal(seen, map[string]int{"sound": 2, "slot": 2, "workers": 2}) {
 			t.Errorf("told of %v", seen)
 		}
-		want["slot"] = Violation{Topic: "slot", Slot: 1, Rule: "STORE", Key: protocol.StoreKey("ns:slot", 1), Content: "x", Detail: "3"}
+		want["slot"] = audit.Violation{Topic: "slot", Slot: 1, Rule: "STORE", Key: protocol.StoreKey("ns:slot", 1), Content: "x", Detail: "3"}
 		for _, f := range found {
 			w, expected := want[f.Topic]
 			if !expected || !strings.Contains(f.Detail, w.Detail) {
@@ -266,30 +267,27 @@ func TestVerifyBeside(t *testing.T) {
 		i := newInspector(t, rdb, Config{Namespace: "ns"})
 		topic := define(t, rdb, message.Topic{Name: "ns:orders", Kind: message.KindRangeMerge, Slots: 2}).Name
 		const early, late = float64(limits.MinTime), float64(limits.MaxTime)
-		for _, b := range sideKeys {
-			if b.rule == "" {
-				continue
-			}
-			key := b.key(topic, 1)
+		const most = 10 // of those that are too early, or too late
+		for rule, key := range map[string]string{"FIRST": protocol.FirstKey(topic, 1), "SEEN": protocol.SeenKey(topic, 1)} {
 			for score, wrong := range map[float64]bool{
 				math.Inf(-1): true, 5: true, early - 1: true, early: false, late: false, late + 1: true, math.Inf(1): true,
 			} {
 				put(t, rdb, key, binary, score)
 				found, err := i.Verify(ctx, nil, nil)
 				must.Do(t, err)
-				want := Violation{Topic: "orders", Slot: 1, Rule: b.rule, Key: key, Content: binary}
+				want := audit.Violation{Topic: "orders", Slot: 1, Rule: rule, Key: key, Content: binary}
 				for n := range found {
 					want.Detail = found[n].Detail
 				}
-				if wrong && !slices.Equal(found, []Violation{want}) || !wrong && len(found) > 0 {
+				if wrong && !slices.Equal(found, []audit.Violation{want}) || !wrong && len(found) > 0 {
 					t.Errorf("%s of %v: found %+v", key, score, found)
 				}
 			}
 			must.Do(t, rdb.Del(ctx, key).Err())
-			for n := range 2 * oddMost {
+			for n := range 2 * most {
 				put(t, rdb, key, fmt.Sprint(n), float64(n))
 			}
-			if found, err := i.Verify(ctx, nil, nil); err != nil || len(found) != oddMost {
+			if found, err := i.Verify(ctx, nil, nil); err != nil || len(found) != most {
 				t.Errorf("%s: found %+v, %v", key, found, err)
 			}
 			must.Do(t, rdb.Del(ctx, key).Err())

@@ -143,12 +143,12 @@ func verifyAtWork(t *testing.T, connect func() redis.UniversalClient) {
 
 	var requeued, deleted, cancelled, moved atomic.Int64
 	again(20*time.Millisecond, func(r *rand.Rand, topic message.Topic) error {
-		done, err := i.DeadRequeue(ctx, topic.Name, DeadQuery{Limit: 1 + r.IntN(300), Newest: r.IntN(2) == 0}, RequeueOptions{})
+		done, err := i.Dead().Requeue(ctx, topic.Name, DeadQuery{Limit: 1 + r.IntN(300), Newest: r.IntN(2) == 0}, RequeueOptions{})
 		requeued.Add(int64(done.Stored))
 		return err
 	})
 	again(100*time.Millisecond, func(r *rand.Rand, topic message.Topic) error {
-		n, _, err := i.DeadDelete(ctx, topic.Name, DeadQuery{Limit: 1 + r.IntN(20)}, nil)
+		n, _, err := i.Dead().Delete(ctx, topic.Name, DeadQuery{Limit: 1 + r.IntN(20)}, nil)
 		deleted.Add(int64(n))
 		return err
 	})

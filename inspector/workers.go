@@ -5,8 +5,11 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
+	"github.com/slotmq/go-rmq/inspector/internal/ask"
 	"github.com/slotmq/go-rmq/internal/protocol/definition"
 	"github.com/slotmq/go-rmq/internal/sharing/share"
 )
@@ -37,23 +40,23 @@ type Worker struct {
 // among them, nor those of topics that a [PartialError] names, but for those whose handlers have run for long: they are
 // Unlisted, like one that was closed while a handler hung, or killed a moment ago.
 func (i *Inspector) Workers(ctx context.Context) ([]Worker, error) {
-	if err := given(ctx, "list workers"); err != nil {
+	if err := ask.Given(ctx, "list workers"); err != nil {
 		return nil, err
 	}
-	failed := failures{i: i}
+	failed := i.w.Failing()
 	topics, err := i.Topics(ctx)
-	if err := failed.merge(err); err != nil {
+	if err := failed.Merge(err); err != nil {
 		return nil, err
 	}
 	known := map[string]*Worker{}
-	if err := failed.merge(i.workersByRedis(ctx, topics, known)); err != nil {
+	if err := failed.Merge(workersByRedis(ctx, i, topics, known)); err != nil {
 		return nil, err
 	}
-	if err := i.workersByZooKeeper(ctx, topics, known); err != nil {
+	if err := workersByZooKeeper(ctx, i, topics, known); err != nil {
 		return nil, err
 	}
-	probing, err := i.probing(ctx, topics)
-	if err := failed.merge(err); err != nil {
+	probing, err := i.w.Probing(ctx, topics)
+	if err := failed.Merge(err); err != nil {
 		return nil, err
 	}
 	for topic, workers := range probing {
@@ -61,8 +64,8 @@ func (i *Inspector) Workers(ctx context.Context) ([]Worker, error) {
 			known[id].probes(topic, since)
 		}
 	}
-	running, err := i.running(ctx, topics)
-	if err := failed.merge(err); err != nil {
+	running, err := i.w.Running(ctx, topics)
+	if err := failed.Merge(err); err != nil {
 		return nil, err
 	}
 	attach(running, known)
@@ -74,14 +77,14 @@ func (i *Inspector) Workers(ctx context.Context) ([]Worker, error) {
 		all = append(all, *w)
 	}
 	slices.SortFunc(all, func(a, b Worker) int { return cmp.Compare(a.ID, b.ID) })
-	return all, failed.err()
+	return all, failed.Err()
 }
 
-func (i *Inspector) workersByRedis(ctx context.Context, topics []Topic, known map[string]*Worker) error {
+func workersByRedis(ctx context.Context, i *Inspector, topics []Topic, known map[string]*Worker) error {
 	topics = slices.DeleteFunc(slices.Clone(topics), func(t Topic) bool { return t.Sharing != definition.SharingRedis || t.Slots == 0 })
-	failed := failures{i: i}
-	listed, err := i.members(ctx, topics)
-	if err := failed.merge(err); err != nil {
+	failed := i.w.Failing()
+	listed, err := i.w.Members(ctx, topics)
+	if err := failed.Merge(err); err != nil {
 		return err
 	}
 	for _, t := range topics {
@@ -99,8 +102,8 @@ func (i *Inspector) workersByRedis(ctx context.Context, topics []Topic, known ma
 			}
 		}
 	}
-	takers, err := i.takers(ctx, topics)
-	if err := failed.merge(err); err != nil {
+	takers, err := i.w.Takers(ctx, topics)
+	if err := failed.Merge(err); err != nil {
 		return err
 	}
 	for _, t := range topics {
@@ -116,14 +119,14 @@ func (i *Inspector) workersByRedis(ctx context.Context, topics []Topic, known ma
 			}
 		}
 	}
-	return failed.err()
+	return failed.Err()
 }
 
-func (i *Inspector) workersByZooKeeper(ctx context.Context, topics []Topic, known map[string]*Worker) error {
-	if i.cfg.Slots == nil {
+func workersByZooKeeper(ctx context.Context, i *Inspector, topics []Topic, known map[string]*Worker) error {
+	if i.w.Slots == nil {
 		return nil
 	}
-	view, err := i.zookeeper.look(ctx, i.cfg.Slots, i.cfg.Namespace)
+	view, err := i.w.ZooKeeper(ctx)
 	if err != nil {
 		return err
 	}
@@ -160,16 +163,60 @@ func (i *Inspector) workersByZooKeeper(ctx context.Context, topics []Topic, know
 // Config.Slots is nil or they are Foreign. A [PartialError] names topics of which it is not
 // known.
 func (i *Inspector) Unseen(ctx context.Context) ([]Topic, error) {
-	if err := given(ctx, "list topics whose workers are not seen"); err != nil {
+	if err := ask.Given(ctx, "list topics whose workers are not seen"); err != nil {
 		return nil, err
 	}
-	failed := failures{i: i}
+	failed := i.w.Failing()
 	topics, err := i.Topics(ctx)
-	if err := failed.merge(err); err != nil {
+	if err := failed.Merge(err); err != nil {
 		return nil, err
 	}
 	unseen := slices.DeleteFunc(topics, func(t Topic) bool {
-		return t.Sharing != definition.SharingZooKeeper || i.cfg.Slots != nil && !t.Foreign
+		return t.Sharing != definition.SharingZooKeeper || i.w.Slots != nil && !t.Foreign
 	})
-	return unseen, failed.err()
+	return unseen, failed.Err()
+}
+
+// attach gives what runs to its workers. One that is not listed is added: what runs there matters all the same.
+func attach(running map[string][]Running, known map[string]*Worker) {
+	for _, all := range running {
+		for _, r := range all {
+			w := known[r.Worker]
+			if w == nil {
+				id := firstID(r.Worker)
+				if w = known[id]; w == nil {
+					w = &Worker{ID: id, Unlisted: true, Assigned: map[string][]int{}}
+					known[id] = w
+				}
+			}
+			if w.Unlisted {
+				w.Assigned[r.Topic] = []int{}
+			}
+			w.Running = append(w.Running, r)
+		}
+	}
+}
+
+// firstID is the id by which a worker is listed. In a slot whose handler hangs, which still has a batch under that id, the
+// worker goes on as a stranger: as w1+1, then as w1+2.
+func firstID(id string) string {
+	at := strings.LastIndexByte(id, '+')
+	if at < 1 {
+		return id
+	}
+	if _, err := strconv.ParseUint(id[at+1:], 10, 64); err != nil {
+		return id
+	}
+	return id[:at]
+}
+
+// probes notes that a worker probes at a topic since a time.
+func (w *Worker) probes(topic string, since time.Time) {
+	if w == nil { // it is gone
+		return
+	}
+	if w.Probing == nil {
+		w.Probing = map[string]time.Time{}
+	}
+	w.Probing[topic] = since
 }

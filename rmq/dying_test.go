@@ -119,7 +119,7 @@ func TestDeathsAreReported(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n, err := i.DeadRequeue(ctx, "jobs", inspector.DeadQuery{Content: func(x string) bool { return x == "hopeless" }}, inspector.RequeueOptions{}); err != nil || n.Stored != 1 {
+		if n, err := i.Dead().Requeue(ctx, "jobs", inspector.DeadQuery{Content: func(x string) bool { return x == "hopeless" }}, inspector.RequeueOptions{}); err != nil || n.Stored != 1 {
 			t.Fatal(n, err)
 		}
 		if again := nextDeath(t, reported); again.Content != "hopeless" || !again.At.After(first.At) {

@@ -7,6 +7,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/inspector/plans"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/protocol/definition"
 	"github.com/slotmq/go-rmq/internal/servers/rights"
@@ -60,7 +61,7 @@ const (
 //		Ended bool      // the rule has no time any more
 //		Err   error     // why this program cannot read the rule, of which only the Name is known then
 //	}
-type Plan = inspector.Plan
+type Plan = plans.Plan
 
 // Every has the workers of topic t send a message at the times of a rule. No leader is elected and
 // nothing but workers has to run: the worker that has the slot of the message sends it. Each time is
@@ -91,7 +92,7 @@ func (c *Client) Every(ctx context.Context, t Topic, r Recurring) error {
 	if err := mustExist(ctx, c, "set a plan in", t); err != nil {
 		return err
 	}
-	change, err := ask(ctx, c, "set a plan", t, planning, func(ctx context.Context, _ *inspector.Inspector) (inspector.PlanChange, error) {
+	change, err := ask(ctx, c, "set a plan", t, planning, func(ctx context.Context, _ *inspector.Inspector) (plans.Change, error) {
 		full, err := definition.Agree(ctx, protocol.New(c.rdb), protocol.Qualify(c.namespace, t.Name), t, definition.Sharing{})
 		if err != nil {
 			return 0, fail(rights.Explain(err, rights.User(c.rdb)))
@@ -105,12 +106,12 @@ func (c *Client) Every(ctx context.Context, t Topic, r Recurring) error {
 		return change, nil
 	})
 	switch change {
-	case inspector.PlanReplaced:
+	case plans.Replaced:
 		c.log.Warn("a plan has another rule now", zap.String("topic", t.Name), zap.String("plan", r.Name))
-	case inspector.PlanUnsent:
+	case plans.Unsent:
 		c.log.Warn("a plan has another rule now, for the third time or more with nothing sent between: do programs with different rules run beside each other?",
 			zap.String("topic", t.Name), zap.String("plan", r.Name))
-	case inspector.PlanMended:
+	case plans.Mended:
 		c.log.Warn("a clock that was far ahead has set a plan, or moved it on; it begins now", zap.String("topic", t.Name), zap.String("plan", r.Name))
 	}
 	return err
@@ -124,7 +125,7 @@ var planning = rights.Need{Plans: true}
 func (c *Client) StopEvery(ctx context.Context, t Topic, name string) error {
 	_, err := ask(ctx, c, "stop a plan", t, planning, func(ctx context.Context, i *inspector.Inspector) (bool, error) {
 		c.declared.forget(protocol.Qualify(c.namespace, t.Name), name, nil)
-		return i.StopPlan(ctx, t.Name, name)
+		return i.Plans().Stop(ctx, t.Name, name)
 	})
 	return err
 }
@@ -132,6 +133,6 @@ func (c *Client) StopEvery(ctx context.Context, t Topic, name string) error {
 // Plans returns the plans of a topic, also those that have ended, in the order of their names.
 func (c *Client) Plans(ctx context.Context, t Topic) ([]Plan, error) {
 	return ask(ctx, c, "list the plans", t, planning, func(ctx context.Context, i *inspector.Inspector) ([]Plan, error) {
-		return i.Plans(ctx, t.Name)
+		return i.Plans().List(ctx, t.Name)
 	})
 }

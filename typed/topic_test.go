@@ -225,7 +225,7 @@ func TestUndecodableIsDead(t *testing.T) {
 			t.Errorf("%+v", o)
 		}
 		died := func() (all []inspector.Entry) {
-			for dead, err := range i.Dead(ctx, "orders", inspector.DeadQuery{}) {
+			for dead, err := range i.Dead().List(ctx, "orders", inspector.DeadQuery{}) {
 				must.Do(t, err)
 				all = append(all, dead)
 			}

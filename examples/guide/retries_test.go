@@ -71,7 +71,7 @@ func Example_retries() {
 	hand, err := inspector.New(rdb, inspector.Config{})
 	check(err)
 	query := inspector.DeadQuery{Reason: "does not answer"}
-	done, err := hand.DeadRequeue(ctx, "payments", query, inspector.RequeueOptions{Rate: 100}) // a second
+	done, err := hand.Dead().Requeue(ctx, "payments", query, inspector.RequeueOptions{Rate: 100}) // a second
 	check(err)
 	client.Advance(0)
 	fmt.Println(done.Stored, "requeued")

@@ -21,3 +21,12 @@ func TakerName(id string) (name string, taker bool) {
 	}
 	return id[:at-1], true
 }
+
+// HolderName is who holds a batch, as people read it: of one who takes batches by package poll the name
+// of the process, and that it is one.
+func HolderName(id string) string {
+	if name, taker := TakerName(id); taker {
+		return name + " (taker)"
+	}
+	return id
+}

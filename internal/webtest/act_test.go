@@ -102,7 +102,7 @@ func TestForms(t *testing.T) {
 		p.WaitFor("h1", "Stop the plan")
 		p.Follow("form[action=stopplan] button")
 		done("The plan is stopped")
-		if plans, err := s.inspector.Plans(ctx, reports.Name); err != nil || len(plans) != 1 {
+		if plans, err := s.inspector.Plans().List(ctx, reports.Name); err != nil || len(plans) != 1 {
 			t.Errorf("the plans are %+v: %v", plans, err)
 		}
 	})

@@ -121,7 +121,7 @@ func loadStopPlan(v *visit) (any, error) {
 // doStopPlan ends a plan.
 func doStopPlan(v *visit) error {
 	topic := v.param("topic")
-	stopped, err := v.inspector.StopPlan(v.ctx, topic, v.param("plan"))
+	stopped, err := v.inspector.Plans().Stop(v.ctx, topic, v.param("plan"))
 	done := "plan-stopped"
 	if !stopped {
 		done = "plan-gone"

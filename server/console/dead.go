@@ -63,7 +63,7 @@ func loadDead(v *visit) (any, error) {
 		return nil, err
 	}
 	q.Newest, q.Limit = true, mostListed
-	for e, err := range v.inspector.Dead(v.ctx, f.Topic, q) {
+	for e, err := range v.inspector.Dead().List(v.ctx, f.Topic, q) {
 		if err != nil {
 			if p.Partly, err = incomplete(err); err != nil {
 				return nil, err
@@ -87,7 +87,7 @@ func (p *deadPage) group(v *visit) error {
 	}
 	within, cancel := context.WithTimeout(v.ctx, v.answerWithin*2/3)
 	defer cancel()
-	reasons, err := v.inspector.DeadReasons(within, all.Topic, q)
+	reasons, err := v.inspector.Dead().Reasons(within, all.Topic, q)
 	if err != nil && len(reasons) == 0 {
 		return err
 	}
@@ -152,7 +152,7 @@ func ask(v *visit) (*askPage, error) {
 func countDead(v *visit, topic string, q inspector.DeadQuery) (n int, least bool, err error) {
 	within, cancel := context.WithTimeout(v.ctx, v.countWithin)
 	defer cancel()
-	n, err = v.inspector.DeadCount(within, topic, q)
+	n, err = v.inspector.Dead().Count(within, topic, q)
 	if err != nil && n > 0 && within.Err() != nil && v.ctx.Err() == nil {
 		return n, true, nil
 	}
@@ -191,7 +191,7 @@ func export(v *visit) error {
 	note := func(result string, err error) {
 		v.note(audit.Action{What: "export", Topic: f.Topic, Count: n, Filter: f.Words(), Result: result}, err)
 	}
-	for e, err := range v.inspector.Dead(v.r.Context(), f.Topic, q) {
+	for e, err := range v.inspector.Dead().List(v.r.Context(), f.Topic, q) {
 		if err != nil {
 			note("", err)
 			if !begun {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/text/pattern"
 	"github.com/slotmq/go-rmq/internal/text/words"
 )
 
@@ -169,7 +170,7 @@ func (s *search) remembered() error {
 // partly chooses contents that have a text as a part, or are like it if it is a pattern.
 func partly(text string) func(content string) bool {
 	like := func(string) bool { return false }
-	if glob, err := inspector.Glob(text); err == nil && strings.ContainsAny(text, "*?") {
+	if glob, err := pattern.Glob(text); err == nil && strings.ContainsAny(text, "*?") {
 		like = glob
 	}
 	return func(content string) bool { return strings.Contains(content, text) || like(content) }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/servers/cluster"
+	"github.com/slotmq/go-rmq/internal/text/pattern"
 	"github.com/slotmq/go-rmq/internal/text/story"
 	"github.com/slotmq/go-rmq/server/console/internal/problem"
 )
@@ -86,7 +87,7 @@ func (p *messagesPage) fits(v *visit) (fits func(content string) bool, limit int
 	case v.contents.Hidden:
 		return nil, 0, problem.Guess
 	}
-	if fits, err = inspector.Glob(p.Glob); err != nil {
+	if fits, err = pattern.Glob(p.Glob); err != nil {
 		err = problem.Glob(err)
 	}
 	return fits, mostCompared, err

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/inspector/doctor"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/text/humantime"
 	"github.com/slotmq/go-rmq/internal/text/words"
 	"github.com/slotmq/go-rmq/server/console/internal/pages"
@@ -15,7 +17,7 @@ import (
 
 // need is something that needs a person.
 type need struct {
-	Level inspector.Level
+	Level doctor.Level
 	Topic string // empty: it is not of one topic
 	Text  string
 	Do    string // what the link says
@@ -31,8 +33,8 @@ func byDoctor(v *visit, n need) need {
 }
 
 // rank is 0 for what is worst.
-func rank(l inspector.Level) int {
-	return slices.Index([]inspector.Level{inspector.Fail, inspector.Warn, inspector.OK}, l)
+func rank(l doctor.Level) int {
+	return slices.Index([]doctor.Level{doctor.Fail, doctor.Warn, doctor.OK}, l)
 }
 
 // alone reports whether messages are due and no worker is there for them.
@@ -41,32 +43,32 @@ func alone(s inspector.Stats) bool { return s.Due > 0 && s.Workers == 0 && s.Tak
 // needsOf is what needs a person at a topic.
 func needsOf(s inspector.Stats, workers []inspector.Worker) (all []need) {
 	name := s.Topic.Name
-	add := func(level inspector.Level, do, to string, format string, args ...any) {
+	add := func(level doctor.Level, do, to string, format string, args ...any) {
 		all = append(all, need{level, name, fmt.Sprintf(format, args...), do, to + url.Values{"topic": {name}}.Encode()})
 	}
 	if alone(s) {
-		add(inspector.Fail, "Who listens?", "topic?", "%s, and no worker listens", words.Count(s.Due, "message")+" due")
+		add(doctor.Fail, "Who listens?", "topic?", "%s, and no worker listens", words.Count(s.Due, "message")+" due")
 	}
 	for _, w := range workers {
 		if since := w.Probing[name]; !since.IsZero() {
-			add(inspector.Fail, "See which", "messages?state=retrying&", "all messages have failed at worker %s for %s: something that its handlers need may be down", inspector.HolderName(w.ID), humantime.Duration(time.Since(since)))
+			add(doctor.Fail, "See which", "messages?state=retrying&", "all messages have failed at worker %s for %s: something that its handlers need may be down", protocol.HolderName(w.ID), humantime.Duration(time.Since(since)))
 			break
 		}
 	}
 	if n, longest := overTimeout(workers, name); n > 0 {
-		add(inspector.Fail, "See which", "topic?", "%s longer than the Timeout of the topic, the longest for %s", words.Count(n, "handler")+" running", humantime.Duration(longest))
+		add(doctor.Fail, "See which", "topic?", "%s longer than the Timeout of the topic, the longest for %s", words.Count(n, "handler")+" running", humantime.Duration(longest))
 	}
 	if s.Dead > 0 {
-		add(inspector.Fail, "See why", "dead?", "%s", words.Count(s.Dead, "dead message"))
+		add(doctor.Fail, "See why", "dead?", "%s", words.Count(s.Dead, "dead message"))
 	}
 	if s.Paused > 0 {
-		add(inspector.Warn, "See the slots", "topic?", "%s paused", words.Count(s.Paused, "slot"))
+		add(doctor.Warn, "See the slots", "topic?", "%s paused", words.Count(s.Paused, "slot"))
 	}
 	if s.Overdue > pages.LongOverdue && !alone(s) {
-		add(inspector.Warn, "See the slots", "topic?", "the oldest due message has waited for %s", humantime.Duration(s.Overdue))
+		add(doctor.Warn, "See the slots", "topic?", "the oldest due message has waited for %s", humantime.Duration(s.Overdue))
 	}
 	if s.Policy != (inspector.Policy{}) {
-		add(inspector.Warn, "See the limit", "topic?", "limited to %s", s.Policy)
+		add(doctor.Warn, "See the limit", "topic?", "limited to %s", s.Policy)
 	}
 	return all
 }
@@ -102,7 +104,7 @@ func needsOfVanished(v *visit, gone []inspector.Vanished) []need {
 	if more := len(rows) - 1; more > 0 {
 		text += ", and " + words.Grouped(more) + " more"
 	}
-	return []need{{Level: inspector.Warn, Text: text, Do: "See the workers", To: "workers"}}
+	return []need{{Level: doctor.Warn, Text: text, Do: "See the workers", To: "workers"}}
 }
 
 // ofTopics are the checks of the doctor that needsOf says more of.
@@ -110,26 +112,26 @@ var ofTopics = []string{"workers", "handlers", "paused", "limited", "dead"}
 
 // needsOfServers is what else the doctor found: each failure by itself, and all that is worth a look together. People
 // who may not ask the doctor see only that something fails.
-func needsOfServers(v *visit, checks []inspector.Check) (all []need) {
+func needsOfServers(v *visit, checks []doctor.Check) (all []need) {
 	var look []string
 	for _, c := range checks {
 		switch {
 		case slices.Contains(ofTopics, c.Name):
-		case c.Level == inspector.Fail:
+		case c.Level == doctor.Fail:
 			all = append(all, need{c.Level, "", c.Name + ": " + c.Detail, "Ask the doctor", "doctor"})
-		case c.Level == inspector.Warn:
+		case c.Level == doctor.Warn:
 			look = append(look, c.Name)
 		}
 	}
 	switch {
 	case v.looksAtAll():
 	case len(all) > 0:
-		return []need{{Level: inspector.Fail, Text: "a check of the servers fails: ask someone whose token may look at all topics"}}
+		return []need{{Level: doctor.Fail, Text: "a check of the servers fails: ask someone whose token may look at all topics"}}
 	default:
 		return nil
 	}
 	if look != nil {
-		all = append(all, need{inspector.Warn, "", "the doctor has advice about: " + strings.Join(look, ", "), "Ask the doctor", "doctor"})
+		all = append(all, need{doctor.Warn, "", "the doctor has advice about: " + strings.Join(look, ", "), "Ask the doctor", "doctor"})
 	}
 	return all
 }

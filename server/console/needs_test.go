@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/inspector/doctor"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
@@ -27,7 +28,7 @@ func TestHandlersNeedSomeone(t *testing.T) {
 	s := inspector.Stats{Topic: inspector.Topic{}}
 	s.Topic.Name = "orders"
 	needs := needsOf(s, workers)
-	if len(needs) != 1 || needs[0].Level != inspector.Fail || !strings.Contains(needs[0].Text, "2 handlers running longer than the Timeout of the topic, the longest for 12m") {
+	if len(needs) != 1 || needs[0].Level != doctor.Fail || !strings.Contains(needs[0].Text, "2 handlers running longer than the Timeout of the topic, the longest for 12m") {
 		t.Errorf("%+v", needs)
 	}
 	if s.Topic.Name = "mails"; needsOf(s, workers) != nil {

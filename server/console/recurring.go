@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/inspector/plans"
 	"github.com/slotmq/go-rmq/internal/text/story"
 	"github.com/slotmq/go-rmq/server/console/internal/problem"
 )
@@ -19,21 +20,21 @@ type recurringPage struct {
 
 // planRow is a plan.
 type planRow struct {
-	inspector.Plan
+	plans.Plan
 	Comes, Rule, Shown string
 	Problem            string
 }
 
 // plansOf are the plans of a topic at one time.
 type plansOf struct {
-	plans  []inspector.Plan
+	plans  []plans.Plan
 	missed []string
 }
 
 func (c *Console) readPlans(topic string) func(context.Context) (any, error) {
 	return func(ctx context.Context) (any, error) {
 		var partial inspector.PartialError
-		all, err := c.inspector.Plans(ctx, topic)
+		all, err := c.inspector.Plans().List(ctx, topic)
 		if err := partial.Merge(err); err != nil {
 			return nil, err
 		}

@@ -48,7 +48,7 @@ func doRequeue(v *visit) error {
 	}
 	return begin(v, asked, func(ctx context.Context) (string, error) {
 		o.Progress = func(r inspector.Requeued) { asked.Show(requeuedSoFar(r)) }
-		done, err := v.inspector.DeadRequeue(ctx, f.Topic, q, o)
+		done, err := v.inspector.Dead().Requeue(ctx, f.Topic, q, o)
 		asked.Show(requeuedSoFar(done))
 		return requeuedText(done), err
 	})
@@ -75,7 +75,7 @@ func picked(v *visit, f filter.Filter, q inspector.DeadQuery) (e inspector.Entry
 	if len(f.Picks) != 1 {
 		return e, false
 	}
-	for e, err := range v.inspector.Dead(v.ctx, f.Topic, q) {
+	for e, err := range v.inspector.Dead().List(v.ctx, f.Topic, q) {
 		return e, err == nil
 	}
 	return e, false
@@ -127,7 +127,7 @@ func doDelete(v *visit) error {
 		asked.Which = v.contents.Shown(e.Content)
 	}
 	return begin(v, asked, func(ctx context.Context) (string, error) {
-		n, unsure, err := v.inspector.DeadDelete(ctx, p.Topic, q, asked.Show)
+		n, unsure, err := v.inspector.Dead().Delete(ctx, p.Topic, q, asked.Show)
 		asked.Show(n)
 		text := words.Count(n, "message") + " deleted for ever"
 		if unsure > 0 {

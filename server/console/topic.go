@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/text/wire"
 	"github.com/slotmq/go-rmq/internal/text/words"
 	"github.com/slotmq/go-rmq/message"
@@ -155,7 +156,7 @@ func (p *topicPage) work(v *visit, all *overview, name string) {
 		case len(p.Workers) == mostWorkers:
 			p.MoreWorkers++
 		default:
-			p.Workers = append(p.Workers, workerTopicRow{inspector.HolderName(w.ID), w.Taker, wire.Ranges(slots), len(slots), w.Probing[name], w.Leaving})
+			p.Workers = append(p.Workers, workerTopicRow{protocol.HolderName(w.ID), w.Taker, wire.Ranges(slots), len(slots), w.Probing[name], w.Leaving})
 		}
 	}
 	here := func(topic string) bool { return topic == name }

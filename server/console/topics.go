@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/inspector/doctor"
 	"github.com/slotmq/go-rmq/internal/text/words"
 	"github.com/slotmq/go-rmq/server/console/internal/census"
 	"github.com/slotmq/go-rmq/server/console/internal/jobs"
@@ -193,12 +194,12 @@ func loadTopics(v *visit) (any, error) {
 	}
 	for _, name := range all.unread {
 		if v.looksAt(name) {
-			p.Needs = append(p.Needs, byDoctor(v, need{Level: inspector.Fail, Topic: name, Text: "has no definition that can be read"}))
+			p.Needs = append(p.Needs, byDoctor(v, need{Level: doctor.Fail, Topic: name, Text: "has no definition that can be read"}))
 		}
 	}
 	p.Needs = append(p.Needs, needsOfVanished(v, all.gone)...)
 	v.subjects[doctorSubject] = true
-	checks, known := v.collector.Glance(doctorSubject).Value.([]inspector.Check) // which may take long
+	checks, known := v.collector.Glance(doctorSubject).Value.([]doctor.Check) // which may take long
 	p.Unknown = !known
 	p.Needs = append(p.Needs, needsOfServers(v, checks)...)
 	slices.SortStableFunc(p.Needs, func(a, b need) int { return rank(a.Level) - rank(b.Level) })
@@ -209,7 +210,7 @@ func loadTopics(v *visit) (any, error) {
 
 func rowOf(v *visit, s inspector.Stats) topicRow {
 	r := topicRow{Stats: s, Name: s.Topic.Name, Kind: s.Topic.Kind.String(), Spark: pages.Spark(v.past.Of(s.Topic.Name, s.Waiting+s.Retrying), census.Steps),
-		Workers: workersText(s), Late: s.Overdue > pages.LongOverdue, Alone: alone(s), rank: rank(inspector.OK)}
+		Workers: workersText(s), Late: s.Overdue > pages.LongOverdue, Alone: alone(s), rank: rank(doctor.OK)}
 	switch {
 	case s.Paused == s.Topic.Slots:
 		r.State = "paused"

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/inspector/doctor"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
@@ -64,6 +64,6 @@ func TestManyNeeds(t *testing.T) {
 	must.Do(t, err)
 	await.True(t, "all are counted, and as many shown as the page has places for", func() bool { // a look counts for 5 s
 		_, text := get(t, at+"?done=look")
-		return strings.Count(text, `<li class="`+string(inspector.Fail)) == mostNeeds && strings.Contains(text, "more. Fix these first.")
+		return strings.Count(text, `<li class="`+string(doctor.Fail)) == mostNeeds && strings.Contains(text, "more. Fix these first.")
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/text/wire"
 )
 
@@ -68,7 +69,7 @@ func loadWorkers(v *visit) (any, error) {
 	p := &workersPage{At: at, Missed: missedOf(v, all)}
 	rows := 0
 	for _, w := range all.workers {
-		r := workerRow{Worker: w, Name: inspector.HolderName(w.ID)}
+		r := workerRow{Worker: w, Name: protocol.HolderName(w.ID)}
 		for topic, slots := range w.Assigned {
 			if v.looksAt(topic) {
 				r.Topics = append(r.Topics, workerTopic{topic, wire.Ranges(slots), len(slots), hasStill(w, topic), w.Probing[topic]})
@@ -120,7 +121,7 @@ func runsOf(v *visit, workers []inspector.Worker, at func(topic string) bool) (r
 	}
 	slices.SortStableFunc(all, func(a, b inspector.Running) int { return a.Since.Compare(b.Since) })
 	for _, r := range all[:min(mostNamed, len(all))] {
-		row := runRow{Running: r, Name: inspector.HolderName(r.Worker), More: r.Count - 1, Ran: time.Since(r.Since)}
+		row := runRow{Running: r, Name: protocol.HolderName(r.Worker), More: r.Count - 1, Ran: time.Since(r.Since)}
 		row.Over = row.Ran > r.Timeout
 		if r.Whole() {
 			row.Shown, row.Link = v.contents.Shown(r.Content), v.contents.Link(r.Topic, inspector.Entry{Content: r.Content, Slot: r.Slot, State: inspector.InFlight})
@@ -137,7 +138,7 @@ func goneOf(all []inspector.Vanished, at func(topic string) bool) (rows []goneRo
 	for _, g := range all {
 		topics := slices.DeleteFunc(slices.Clone(g.Topics), func(topic string) bool { return !at(topic) })
 		if len(topics) > 0 && len(rows) < mostNamed {
-			rows = append(rows, goneRow{inspector.HolderName(g.Worker), g.Until, topics})
+			rows = append(rows, goneRow{protocol.HolderName(g.Worker), g.Until, topics})
 		}
 	}
 	return rows

@@ -42,7 +42,7 @@ func listDead(c *call) error {
 	}
 	q.Limit = limit + 1 // to know whether there are more
 	answer := deadList{Messages: []wire.Dead{}}
-	for e, err := range c.inspector.Dead(c.ctx(), topic, q) {
+	for e, err := range c.inspector.Dead().List(c.ctx(), topic, q) {
 		if err != nil {
 			if answer.Missing, err = c.missing(err); err != nil {
 				return err
@@ -75,7 +75,7 @@ func (l *deadList) add(e inspector.Entry, limit int) {
 // streamDead lists them all.
 func streamDead(c *call, topic string, q inspector.DeadQuery) error {
 	s := c.stream()
-	for e, err := range c.inspector.Dead(c.ctx(), topic, q) {
+	for e, err := range c.inspector.Dead().List(c.ctx(), topic, q) {
 		if err != nil {
 			missing, err := c.missing(err)
 			return s.end(err, missing)
@@ -141,7 +141,7 @@ func requeueDead(c *call, asked deadRequest) error {
 			return err
 		}
 	}
-	total, err := c.inspector.DeadCount(c.ctx(), t.Name, q)
+	total, err := c.inspector.Dead().Count(c.ctx(), t.Name, q)
 	switch {
 	case err != nil:
 		return c.undone(err)
@@ -153,7 +153,7 @@ func requeueDead(c *call, asked deadRequest) error {
 			return requeued{wire.Requeued{Topic: t.Name, Requeued: so}, total, done}
 		}
 		o.Progress = func(so inspector.Requeued) { report(line(so, false)) }
-		so, err := c.inspector.DeadRequeue(c.ctx(), t.Name, q, o)
+		so, err := c.inspector.Dead().Requeue(c.ctx(), t.Name, q, o)
 		return func(done bool) any { return line(so, done) }, fmt.Sprintf("%d requeued", so.Stored+so.Merged), err
 	})
 }
@@ -176,7 +176,7 @@ func deleteDead(c *call, asked deadRequest) error {
 	case asked.Priority != 0:
 		return problem.Invalid("priority", strconv.FormatInt(asked.Priority, 10), "missing: it is for requeue")
 	}
-	total, err := c.inspector.DeadCount(c.ctx(), t.Name, q)
+	total, err := c.inspector.Dead().Count(c.ctx(), t.Name, q)
 	switch {
 	case err != nil:
 		return c.undone(err)
@@ -184,7 +184,7 @@ func deleteDead(c *call, asked deadRequest) error {
 		return c.answer(http.StatusOK, wire.WouldDelete{Topic: t.Name, Would: total})
 	}
 	return c.work(func(report func(line any)) (func(done bool) any, string, error) {
-		n, lost, err := c.inspector.DeadDelete(c.ctx(), t.Name, q, func(n int) { report(deleted{wire.Deleted{Topic: t.Name, Deleted: n}, total, false}) })
+		n, lost, err := c.inspector.Dead().Delete(c.ctx(), t.Name, q, func(n int) { report(deleted{wire.Deleted{Topic: t.Name, Deleted: n}, total, false}) })
 		return func(done bool) any { return deleted{wire.Deleted{Topic: t.Name, Deleted: n, Lost: lost}, total, done} }, fmt.Sprintf("%d deleted", n), err
 	})
 }

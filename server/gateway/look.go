@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/inspector/doctor"
 	"github.com/slotmq/go-rmq/internal/text/wire"
 	"github.com/slotmq/go-rmq/server/gateway/internal/problem"
 	"github.com/slotmq/go-rmq/server/gateway/internal/request"
@@ -174,9 +175,9 @@ func askDoctor(c *call) error {
 	ctx, cancel := context.WithTimeout(c.ctx(), doctorPatience)
 	defer cancel()
 	checks := c.inspector.Doctor(ctx)
-	fails := slices.ContainsFunc(checks, func(check inspector.Check) bool { return check.Level == inspector.Fail })
+	fails := slices.ContainsFunc(checks, func(check doctor.Check) bool { return check.Level == doctor.Fail })
 	return c.answer(http.StatusOK, struct {
-		OK     bool              `json:"ok"`
-		Checks []inspector.Check `json:"checks"`
+		OK     bool           `json:"ok"`
+		Checks []doctor.Check `json:"checks"`
 	}{!fails, checks})
 }

@@ -3,7 +3,7 @@ package gateway
 import (
 	"net/http"
 
-	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/inspector/plans"
 	"github.com/slotmq/go-rmq/internal/text/wire"
 	"github.com/slotmq/go-rmq/server/gateway/internal/problem"
 	"github.com/slotmq/go-rmq/server/gateway/internal/request"
@@ -11,8 +11,8 @@ import (
 
 // listRecurring lists the plans of a topic.
 func listRecurring(c *call) error {
-	plans, err := c.inspector.Plans(c.ctx(), c.topic())
-	shown, rest, err := listed(c, plans, err, func(p inspector.Plan) string { return p.Name }, func(p inspector.Plan) wire.Plan { return wire.PlanOf(c.topic(), p, false) })
+	all, err := c.inspector.Plans().List(c.ctx(), c.topic())
+	shown, rest, err := listed(c, all, err, func(p plans.Plan) string { return p.Name }, func(p plans.Plan) wire.Plan { return wire.PlanOf(c.topic(), p, false) })
 	if err != nil {
 		return err
 	}
@@ -29,12 +29,12 @@ func setRecurring(c *call, asked request.Plan) error {
 		return err
 	}
 	topic := c.topic()
-	change, err := c.inspector.SetPlan(c.ctx(), topic, m)
+	change, err := c.inspector.Plans().Set(c.ctx(), topic, m)
 	if err != nil {
 		return c.undone(err)
 	}
-	plans, err := c.inspector.Plans(c.ctx(), topic)
-	for _, p := range plans {
+	all, err := c.inspector.Plans().List(c.ctx(), topic)
+	for _, p := range all {
 		if p.Name == m.Name {
 			return c.answer(http.StatusOK, wire.PlanSet{Plan: wire.PlanOf(topic, p, false), Change: change.String()})
 		}
@@ -48,7 +48,7 @@ func setRecurring(c *call, asked request.Plan) error {
 // stopRecurring ends a plan.
 func stopRecurring(c *call) error {
 	topic, name := c.topic(), c.r.PathValue("name")
-	stopped, err := c.inspector.StopPlan(c.ctx(), topic, name)
+	stopped, err := c.inspector.Plans().Stop(c.ctx(), topic, name)
 	switch {
 	case err != nil:
 		return c.undone(err)

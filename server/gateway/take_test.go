@@ -80,7 +80,7 @@ func TestOutcomes(t *testing.T) {
 	// A result may be about one message of the batch.
 	result := map[string]any{"content_base64": "YmFkIP8=", "outcome": "dead", "why": "no such shop"}
 	s.ask(200, "POST", "/v1/finish", map[string]any{"receipt": held["receipt"], "results": []any{result}})
-	dead, err := s.inspector.DeadShow(ctx, "orders", "bad \xff", "")
+	dead, err := s.inspector.Dead().Show(ctx, "orders", "bad \xff", "")
 	must.Do(t, err)
 	if len(dead) != 1 || dead[0].Failure.Reason != "no such shop" {
 		t.Errorf("%+v", dead)

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/inspector/doctor"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
@@ -256,7 +257,7 @@ func TestRolledBackRedisIsNamedBySlot(t *testing.T) {
 		if len(forgotten) != 1 || f.Topic != "shop:orders" || !slices.Equal(f.Slots, []int{3, 7}) || f.Messages != missing || f.Since.After(saved) || saved.Sub(f.Since) > await.Patience {
 			t.Errorf("%+v; %d are missing since %v", forgotten, missing, saved)
 		}
-		wantDoctor(t, rdb, reader, inspector.Fail, "Redis forgot what came after "+f.Since.Format("2006-01-02 15:04:05")+
+		wantDoctor(t, rdb, reader, doctor.Fail, "Redis forgot what came after "+f.Since.Format("2006-01-02 15:04:05")+
 			fmt.Sprintf(" in slots 3, 7 of orders: %d messages are missing", missing))
 		if status, err := reader.Status(ctx); err != nil || len(status.Forgotten) != 1 {
 			t.Errorf("%+v, %v", status, err)
@@ -276,12 +277,12 @@ func TestRolledBackRedisIsNamedBySlot(t *testing.T) {
 			t.Errorf("restored %v, want %d", restored, missing)
 		}
 		await.True(t, "nothing is missing", func() bool { return memory().Forgot.Noticed.IsZero() })
-		wantDoctor(t, rdb, reader, inspector.OK, "Redis has all that is owed")
+		wantDoctor(t, rdb, reader, doctor.OK, "Redis has all that is owed")
 	})
 }
 
 // wantDoctor expects what the doctor says of the journal.
-func wantDoctor(t *testing.T, rdb redis.UniversalClient, j *journal.Journal, level inspector.Level, detail string) {
+func wantDoctor(t *testing.T, rdb redis.UniversalClient, j *journal.Journal, level doctor.Level, detail string) {
 	t.Helper()
 	i, err := inspector.New(rdb, inspector.Config{Namespace: "shop", Journal: j})
 	must.Do(t, err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/commands/frame"
+	"github.com/slotmq/go-rmq/internal/text/pattern"
 	"github.com/slotmq/go-rmq/internal/text/wire"
 	"github.com/slotmq/go-rmq/internal/text/words"
 )
@@ -49,11 +50,11 @@ func (ch *choice) find(ctx context.Context, c *frame.Call) error {
 		q, err := ch.upTo(ctx, c)
 		if err == nil {
 			ch.queries = []inspector.DeadQuery{q}
-			ch.total, err = c.Inspector.DeadCount(ctx, c.Args[0], q)
+			ch.total, err = c.Inspector.Dead().Count(ctx, c.Args[0], q)
 		}
 		return err
 	}
-	found, err := c.Inspector.DeadShow(ctx, c.Args[0], c.Content, "")
+	found, err := c.Inspector.Dead().Show(ctx, c.Args[0], c.Content, "")
 	if err == nil && len(found) == 0 {
 		err = notDead(c)
 	}
@@ -124,12 +125,12 @@ func (f *filter) query(now time.Time) (inspector.DeadQuery, error) {
 	}
 	var err error
 	if f.glob != "" {
-		if q.Content, err = inspector.Glob(f.glob); err != nil {
+		if q.Content, err = pattern.Glob(f.glob); err != nil {
 			return q, frame.Misused("--content: %w", err)
 		}
 	}
 	if f.regexp != "" {
-		if q.Content, err = inspector.Regexp(f.regexp); err != nil {
+		if q.Content, err = pattern.Regexp(f.regexp); err != nil {
 			return q, frame.Misused("--content-regex: %w", err)
 		}
 	}
@@ -149,7 +150,7 @@ func (f *filter) upTo(ctx context.Context, c *frame.Call) (inspector.DeadQuery, 
 		return q, err
 	}
 	latest := now
-	for e, err := range c.Inspector.Dead(ctx, c.Args[0], inspector.DeadQuery{Slots: q.Slots, Newest: true, Limit: 1, Complete: true}) {
+	for e, err := range c.Inspector.Dead().List(ctx, c.Args[0], inspector.DeadQuery{Slots: q.Slots, Newest: true, Limit: 1, Complete: true}) {
 		if err != nil {
 			return q, err
 		}

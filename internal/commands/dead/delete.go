@@ -43,7 +43,7 @@ func (d *deleting) run(ctx context.Context, c *frame.Call) error {
 	done := wire.Deleted{Topic: c.Args[0]}
 	s.Do = func(show func(int)) (int, int, error) {
 		err := d.each(func(q inspector.DeadQuery) error {
-			n, lost, err := c.Inspector.DeadDelete(ctx, c.Args[0], q, show)
+			n, lost, err := c.Inspector.Dead().Delete(ctx, c.Args[0], q, show)
 			done.Deleted, done.Lost = done.Deleted+n, done.Lost+lost
 			return err
 		})

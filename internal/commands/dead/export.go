@@ -90,13 +90,13 @@ func (x *exporting) run(ctx context.Context, c *frame.Call) (err error) {
 // all writes them to the output.
 func (x *exporting) all(ctx context.Context) (err error) {
 	if x.query.Content == nil && x.query.Reason == "" { // otherwise all would be read twice
-		if x.total, err = x.Inspector.DeadCount(ctx, x.Args[0], x.query); err != nil {
+		if x.total, err = x.Inspector.Dead().Count(ctx, x.Args[0], x.query); err != nil {
 			return err
 		}
 	}
 	bar := x.Progress("export", x.total)
 	defer bar.End()
-	for e, err := range x.Inspector.Dead(ctx, x.Args[0], x.query) {
+	for e, err := range x.Inspector.Dead().List(ctx, x.Args[0], x.query) {
 		if err == nil {
 			err = x.take(ctx, e)
 		}

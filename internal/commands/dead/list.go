@@ -7,6 +7,7 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/commands/frame"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/text/humantime"
 	"github.com/slotmq/go-rmq/internal/text/wire"
 	"github.com/slotmq/go-rmq/internal/text/words"
@@ -47,7 +48,7 @@ reasons are listed.`,
 func latest(ctx context.Context, c *frame.Call, q inspector.DeadQuery, filtered bool) error {
 	q.Newest = true
 	listed, err := frame.List[inspector.Entry]{
-		All: c.Inspector.Dead(ctx, c.Args[0], q), Heads: []string{"died", "slot#", "attempts#", "content", "last error"},
+		All: c.Inspector.Dead().List(ctx, c.Args[0], q), Heads: []string{"died", "slot#", "attempts#", "content", "last error"},
 		Object: func(e inspector.Entry) any { return wire.DeadOf(e, c.Base64) },
 		Row: func(e inspector.Entry) []any {
 			attempts, reason := "", ""
@@ -70,7 +71,7 @@ func latest(ctx context.Context, c *frame.Call, q inspector.DeadQuery, filtered 
 		return err
 	}
 	q.Limit = 0
-	all, err := c.Inspector.DeadCount(ctx, c.Args[0], q)
+	all, err := c.Inspector.Dead().Count(ctx, c.Args[0], q)
 	if err = c.Partly(err); err == nil && all > listed {
 		c.Say("and %s more; --limit shows more, %s dead export all", words.Grouped(all-listed), c.Name)
 	}
@@ -81,7 +82,7 @@ func latest(ctx context.Context, c *frame.Call, q inspector.DeadQuery, filtered 
 func reasons(ctx context.Context, c *frame.Call, q inspector.DeadQuery) error {
 	limit := q.Limit
 	q.Limit = 0
-	all, err := c.Inspector.DeadReasons(ctx, c.Args[0], q)
+	all, err := c.Inspector.Dead().Reasons(ctx, c.Args[0], q)
 	if err := c.Partly(err); err != nil {
 		return err
 	}
@@ -134,7 +135,7 @@ when it first failed, at which worker, and its whole last error.`,
 		var basis string
 		flags.Basis(&basis)
 		return frame.Steps{frame.OfContent, frame.Connect, func(ctx context.Context, c *frame.Call) error {
-			found, err := c.Inspector.DeadShow(ctx, c.Args[0], c.Content, basis)
+			found, err := c.Inspector.Dead().Show(ctx, c.Args[0], c.Content, basis)
 			switch err := c.Partly(err); {
 			case err != nil:
 				return err
@@ -167,7 +168,7 @@ func describe(p *frame.Page, topic string, e inspector.Entry) {
 	line("first failure", frame.Moment(f.First))
 	line("last failure", frame.Moment(f.Last))
 	if f.Worker != "" {
-		line("worker", words.Legible(inspector.HolderName(f.Worker)))
+		line("worker", words.Legible(protocol.HolderName(f.Worker)))
 	}
 	if f.Priority > 0 {
 		line("priority", fmt.Sprint(f.Priority))

@@ -64,7 +64,7 @@ func (r *requeuing) run(ctx context.Context, c *frame.Call) error {
 			options.Progress = func(done inspector.Requeued) { show(seen(done)) }
 		}
 		err := r.each(func(q inspector.DeadQuery) error {
-			done, err := c.Inspector.DeadRequeue(ctx, c.Args[0], q, options)
+			done, err := c.Inspector.Dead().Requeue(ctx, c.Args[0], q, options)
 			r.done = sum(r.done, done)
 			return err
 		})

@@ -11,6 +11,7 @@ import (
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/commands/frame"
 	"github.com/slotmq/go-rmq/internal/text/humantime"
+	"github.com/slotmq/go-rmq/internal/text/pattern"
 	"github.com/slotmq/go-rmq/internal/text/story"
 	"github.com/slotmq/go-rmq/internal/text/wire"
 	"github.com/slotmq/go-rmq/internal/text/words"
@@ -57,7 +58,7 @@ func (p *peeking) check(context.Context, *frame.Call) (err error) {
 	}
 	p.fits = func(string) bool { return true }
 	if p.glob != "" {
-		if p.fits, err = inspector.Glob(p.glob); err != nil {
+		if p.fits, err = pattern.Glob(p.glob); err != nil {
 			return frame.Misused("--content: %w", err)
 		}
 	}

@@ -3,7 +3,7 @@ package plans
 import (
 	"context"
 
-	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/inspector/plans"
 	"github.com/slotmq/go-rmq/internal/commands/frame"
 	"github.com/slotmq/go-rmq/internal/text/story"
 	"github.com/slotmq/go-rmq/internal/text/wire"
@@ -25,7 +25,7 @@ has ended is kept: set again by a program that starts, it does not begin again.`
 		}
 		var plans []planOf
 		for _, t := range topics {
-			all, err := c.Inspector.Plans(ctx, t.Name)
+			all, err := c.Inspector.Plans().List(ctx, t.Name)
 			if err := c.Partly(err); err != nil {
 				return err
 			}
@@ -48,7 +48,7 @@ has ended is kept: set again by a program that starts, it does not begin again.`
 // planOf is a plan of a topic.
 type planOf struct {
 	topic string
-	inspector.Plan
+	plans.Plan
 }
 
 // show shows plans, without the topic if the call names it.

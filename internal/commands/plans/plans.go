@@ -3,7 +3,7 @@ package plans
 import (
 	"context"
 
-	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/inspector/plans"
 	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/commands/frame"
 	"github.com/slotmq/go-rmq/internal/commands/messages"
@@ -32,7 +32,7 @@ again. Exit code 1 if there is no such plan.`,
 	Example: `  rmq every stop reports nightly`,
 	Steps: frame.Steps{frame.Connect, frame.AtTopic, func(ctx context.Context, c *frame.Call) error {
 		topic, name := c.Topic.Name, c.Args[1]
-		stopped, err := c.Inspector.StopPlan(ctx, topic, name)
+		stopped, err := c.Inspector.Plans().Stop(ctx, topic, name)
 		if err == nil && (stopped || c.JSON) {
 			err = c.Answer(wire.PlanStopped{Topic: topic, Name: name, Stopped: stopped}, "%s of %s is stopped", words.Legible(name), words.Legible(topic))
 		}
@@ -70,9 +70,9 @@ a send like any other: what waits already merges with it.`,
 }
 
 // named finds the plan that the call names.
-func named(ctx context.Context, c *frame.Call) (inspector.Plan, error) {
-	plans, err := c.Inspector.Plans(ctx, c.Args[0])
-	for _, p := range plans {
+func named(ctx context.Context, c *frame.Call) (plans.Plan, error) {
+	all, err := c.Inspector.Plans().List(ctx, c.Args[0])
+	for _, p := range all {
 		if p.Name == c.Args[1] {
 			return p, nil
 		}
@@ -80,7 +80,7 @@ func named(ctx context.Context, c *frame.Call) (inspector.Plan, error) {
 	if err = c.Partly(err); err == nil {
 		err = noPlan(c)
 	}
-	return inspector.Plan{}, err
+	return plans.Plan{}, err
 }
 
 // noPlan says that there is no plan with the name of the call, as far as can be read.

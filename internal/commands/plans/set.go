@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/inspector/plans"
 	"github.com/slotmq/go-rmq/internal/commands/frame"
 	"github.com/slotmq/go-rmq/internal/text/story"
 	"github.com/slotmq/go-rmq/internal/text/wire"
@@ -81,7 +82,7 @@ func (p *planning) topic(ctx context.Context, c *frame.Call) error {
 
 func (p *planning) run(ctx context.Context, c *frame.Call) error {
 	t := c.Topic
-	change, err := c.Inspector.SetPlan(ctx, t.Name, p.Recurring)
+	change, err := c.Inspector.Plans().Set(ctx, t.Name, p.Recurring)
 	if err != nil {
 		return frame.ByFlag(err)
 	}
@@ -95,10 +96,10 @@ func (p *planning) run(ctx context.Context, c *frame.Call) error {
 	line := fmt.Sprintf("%s: %s, in slot %d of %s, %s", words.Legible(p.Name), change, set.Slot, words.Legible(t.Name), story.Comes(set, c.Now))
 	if !set.Next.IsZero() {
 		line += " (" + frame.Moment(set.Next) + ")"
-	} else if change == inspector.PlanKept {
+	} else if change == plans.Kept {
 		line += "; to begin it again, " + c.Name + " every stop it first"
 	}
-	if change == inspector.PlanUnsent {
+	if change == plans.Unsent {
 		line += "; it was set with different rules in turn, and nothing was sent between"
 	}
 	return c.Answer(wire.PlanSet{Plan: wire.PlanOf(t.Name, set, c.Base64), Change: change.String()}, "%s", line)

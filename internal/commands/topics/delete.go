@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/inspector/plans"
 	"github.com/slotmq/go-rmq/internal/commands/frame"
 	"github.com/slotmq/go-rmq/internal/removal"
 	"github.com/slotmq/go-rmq/internal/text/wire"
@@ -41,7 +42,7 @@ reconcile --accept does.`,
 type deleting struct {
 	yes   bool
 	holds inspector.Stats
-	plans []inspector.Plan
+	plans []plans.Plan
 }
 
 // idle looks at what the topic holds, and refuses if somebody takes from it.
@@ -59,7 +60,7 @@ func (d *deleting) idle(ctx context.Context, c *frame.Call) (err error) {
 }
 
 func (d *deleting) ask(ctx context.Context, c *frame.Call) (err error) {
-	if d.plans, err = c.Inspector.Plans(ctx, c.Args[0]); err != nil {
+	if d.plans, err = c.Inspector.Plans().List(ctx, c.Args[0]); err != nil {
 		return err
 	}
 	name, all := words.Legible(c.Args[0]), d.holds.Waiting+d.holds.InFlight+d.holds.Retrying+d.holds.Dead
@@ -86,7 +87,7 @@ func (d *deleting) run(ctx context.Context, c *frame.Call) error {
 		return err
 	}
 	for _, p := range d.plans {
-		if _, err := c.Inspector.StopPlan(ctx, topic, p.Name); err != nil {
+		if _, err := c.Inspector.Plans().Stop(ctx, topic, p.Name); err != nil {
 			return err
 		}
 	}

@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/inspector/doctor"
 	"github.com/slotmq/go-rmq/internal/commands/frame"
 	"github.com/slotmq/go-rmq/internal/servers/silence"
 	"github.com/slotmq/go-rmq/internal/text/columns"
 	"github.com/slotmq/go-rmq/internal/text/words"
 )
 
-var doctor = frame.Command{
+var doctorCommand = frame.Command{
 	Use:   "doctor",
 	Short: "Check the servers and settings, and say what to do",
 	Long: `Check the servers and settings that RMQ depends on, and say what to do.
@@ -44,16 +44,16 @@ Exit code 1 if a check fails. docs/DEPLOYMENT.md explains all settings.`,
 
 // examine is what the inspector finds. A missing Redis is a finding, too. Servers that hang
 // must not keep a person waiting who wants to know why nothing works.
-func examine(ctx context.Context, c *frame.Call) ([]inspector.Check, error) {
+func examine(ctx context.Context, c *frame.Call) ([]doctor.Check, error) {
 	ctx, cancel := context.WithTimeout(ctx, 3*c.Patience)
 	defer cancel()
-	var lost []inspector.Check
+	var lost []doctor.Check
 	if _, err := c.OpenJournal(ctx, frame.ToLook); err != nil {
 		var wrong *frame.Error
 		if errors.As(err, &wrong) { // it is named wrongly
 			return nil, err
 		}
-		lost = []inspector.Check{{Name: "journal", Level: inspector.Fail, Detail: words.OneLine(err.Error()), Advice: "mend that first: nobody knows what Redis has forgotten"}}
+		lost = []doctor.Check{{Name: "journal", Level: doctor.Fail, Detail: words.OneLine(err.Error()), Advice: "mend that first: nobody knows what Redis has forgotten"}}
 	}
 	err := c.Open()
 	if err == nil && c.OneRedis() { // of several, it finds out by itself who answers
@@ -63,15 +63,15 @@ func examine(ctx context.Context, c *frame.Call) ([]inspector.Check, error) {
 	switch {
 	case errors.As(err, &silent):
 		line, _ := c.Explain(err)
-		return []inspector.Check{{Name: "connection", Level: inspector.Fail, Detail: line}}, nil
+		return []doctor.Check{{Name: "connection", Level: doctor.Fail, Detail: line}}, nil
 	case err != nil:
 		return nil, err
 	}
 	return append(c.Inspector.Doctor(ctx), lost...), nil
 }
 
-func showCheck(p *frame.Page, check inspector.Check) {
-	hues := map[inspector.Level]frame.Hue{inspector.OK: frame.Green, inspector.Warn: frame.Yellow, inspector.Fail: frame.Red}
+func showCheck(p *frame.Page, check doctor.Check) {
+	hues := map[doctor.Level]frame.Hue{doctor.OK: frame.Green, doctor.Warn: frame.Yellow, doctor.Fail: frame.Red}
 	const level = 6 // columns, with the gap
 	lines := columns.Wrap(check.Name+": "+words.Legible(check.Detail), p.Width()-level)
 	if check.Advice != "" {
@@ -88,10 +88,10 @@ func showCheck(p *frame.Page, check inspector.Check) {
 }
 
 // verdict fails if a check did, and names those that did.
-func verdict(checks []inspector.Check) error {
+func verdict(checks []doctor.Check) error {
 	var bad []string
 	for _, check := range checks {
-		if check.Level == inspector.Fail {
+		if check.Level == doctor.Fail {
 			bad = append(bad, check.Name)
 		}
 	}

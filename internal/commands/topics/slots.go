@@ -10,6 +10,7 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/commands/frame"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/text/humantime"
 	"github.com/slotmq/go-rmq/internal/text/wire"
 	"github.com/slotmq/go-rmq/internal/text/words"
@@ -72,7 +73,7 @@ func holders(p *frame.Page, all []inspector.Slot, now time.Time) *frame.Table {
 		}
 		since, attempt, held := "", "", ""
 		if s.Holder != "" {
-			since, attempt, held = humantime.Ago(now.Sub(s.Since)), fmt.Sprint(s.Attempt), words.Legible(inspector.HolderName(s.Holder))
+			since, attempt, held = humantime.Ago(now.Sub(s.Since)), fmt.Sprint(s.Attempt), words.Legible(protocol.HolderName(s.Holder))
 		}
 		worker := frame.Painted{Text: words.Legible(s.Worker)}
 		switch {

@@ -11,7 +11,7 @@ import (
 )
 
 // Commands are those about topics.
-var Commands = []frame.Command{topics, stats, slots, workers, verify, doctor, pause, resume, limit, topic}
+var Commands = []frame.Command{topics, stats, slots, workers, verify, doctorCommand, pause, resume, limit, topic}
 
 var topics = frame.Command{
 	Use:   "topics",

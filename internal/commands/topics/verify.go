@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/inspector/audit"
 	"github.com/slotmq/go-rmq/internal/commands/frame"
 	"github.com/slotmq/go-rmq/internal/protocol/byhand"
 	"github.com/slotmq/go-rmq/internal/text/wire"
@@ -64,7 +64,7 @@ has printed what was found until then.`,
 }
 
 // headline says how much is broken.
-func headline(found []inspector.Violation) string {
+func headline(found []audit.Violation) string {
 	var rules []string
 	for _, v := range found {
 		if !slices.Contains(rules, v.Rule) {
@@ -77,7 +77,7 @@ func headline(found []inspector.Violation) string {
 
 // broken prints a violation, and what its rule says, if that is wanted. Nothing of it is
 // shortened.
-func broken(p *frame.Page, v inspector.Violation, explain bool) {
+func broken(p *frame.Page, v audit.Violation, explain bool) {
 	where := words.Legible(v.Topic)
 	if v.Slot >= 0 {
 		where += fmt.Sprintf(" slot %d", v.Slot)
@@ -114,7 +114,7 @@ type violationJSON struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-func verified(p *frame.Page, found []inspector.Violation, topics, slots int) verifyJSON {
+func verified(p *frame.Page, found []audit.Violation, topics, slots int) verifyJSON {
 	j := verifyJSON{OK: len(found) == 0, Topics: topics, Slots: slots, Broken: []violationJSON{}}
 	for _, v := range found {
 		one := violationJSON{Topic: v.Topic, Rule: v.Rule, Key: strings.ToValidUTF8(v.Key, "\ufffd"), Detail: strings.ToValidUTF8(v.Detail, "\ufffd")}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/commands/frame"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/text/humantime"
 	"github.com/slotmq/go-rmq/internal/text/wire"
 	"github.com/slotmq/go-rmq/internal/text/words"
@@ -106,7 +107,7 @@ func (f *fleet) show() {
 				name = words.Legible(topic)
 			}
 			assigned := w.Assigned[topic]
-			table.Row(words.Legible(inspector.HolderName(w.ID)), name, len(assigned), wire.Ranges(assigned), frame.Yellow.Of(state(w, topic)))
+			table.Row(words.Legible(protocol.HolderName(w.ID)), name, len(assigned), wire.Ranges(assigned), frame.Yellow.Of(state(w, topic)))
 		}
 	}
 	table.Notes(append(f.longRuns(), notes...))

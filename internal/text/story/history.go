@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/text/humantime"
 	"github.com/slotmq/go-rmq/internal/text/words"
 	"github.com/slotmq/go-rmq/journal"
@@ -86,7 +86,7 @@ func ended(e journal.Ended) string {
 		parts = append(parts, "attempt "+strconv.Itoa(e.Attempt))
 	}
 	if e.Worker != "" {
-		parts = append(parts, "by "+words.Legible(inspector.HolderName(e.Worker)))
+		parts = append(parts, "by "+words.Legible(protocol.HolderName(e.Worker)))
 	}
 	text := strings.Join(parts, ", ")
 	if e.Reason != "" {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/inspector/plans"
 	"github.com/slotmq/go-rmq/internal/text/humantime"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -38,7 +38,7 @@ func exactly(d time.Duration) string {
 }
 
 // Comes says when a plan sends next.
-func Comes(p inspector.Plan, now time.Time) string {
+func Comes(p plans.Plan, now time.Time) string {
 	if p.Next.IsZero() {
 		return "ended"
 	}

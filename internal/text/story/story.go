@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/text/humantime"
 	"github.com/slotmq/go-rmq/internal/text/words"
 	"github.com/slotmq/go-rmq/message"
@@ -90,7 +91,7 @@ func (s Style) retry(e inspector.Explanation) Line {
 
 // inFlight is who has the batch of a message.
 func inFlight(f *inspector.Flight, now time.Time) string {
-	text := fmt.Sprintf("%s, taken %s by %s, in a batch of %d", OfAll(f.Attempt), humantime.Ago(now.Sub(f.Since)), words.Legible(inspector.HolderName(f.Worker)), f.Batch)
+	text := fmt.Sprintf("%s, taken %s by %s, in a batch of %d", OfAll(f.Attempt), humantime.Ago(now.Sub(f.Since)), words.Legible(protocol.HolderName(f.Worker)), f.Batch)
 	switch over := now.Sub(f.LeaseEnds); {
 	case f.LeaseEnds.IsZero():
 	case over < time.Millisecond:
@@ -125,7 +126,7 @@ func lastError(f *inspector.Failure, now time.Time) string {
 	}
 	last += fmt.Sprintf(" (attempt %d, %s", f.Attempts, humantime.Ago(now.Sub(f.Last)))
 	if f.Worker != "" {
-		last += ", by " + words.Legible(inspector.HolderName(f.Worker))
+		last += ", by " + words.Legible(protocol.HolderName(f.Worker))
 	}
 	return last + ")"
 }
@@ -137,7 +138,7 @@ func putBack(p *inspector.PutBack, now time.Time) string {
 		text += ", first " + humantime.Ago(now.Sub(p.First))
 	}
 	if p.Worker != "" && p.Worker != "-" {
-		text += ", by " + words.Legible(inspector.HolderName(p.Worker))
+		text += ", by " + words.Legible(protocol.HolderName(p.Worker))
 	}
 	return text + "; no delivery is spent: " + words.Legible(p.Reason)
 }

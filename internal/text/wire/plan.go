@@ -1,7 +1,7 @@
 package wire
 
 import (
-	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/inspector/plans"
 	"github.com/slotmq/go-rmq/internal/text/words"
 )
 
@@ -32,7 +32,7 @@ type Rule struct {
 }
 
 // PlanOf is a plan of a topic, with its content in base64 in any case if that is wanted.
-func PlanOf(topic string, p inspector.Plan, inBase64 bool) Plan {
+func PlanOf(topic string, p plans.Plan, inBase64 bool) Plan {
 	j := Plan{Topic: topic, Name: p.Name, Slot: p.Slot, Next: At(p.Next), Set: At(p.Set)}
 	if p.Err != nil {
 		j.Error = words.OneLine(p.Err.Error())

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/inspector/doctor"
+	"github.com/slotmq/go-rmq/inspector/plans"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/journal/recovery"
 	"github.com/slotmq/go-rmq/message"
@@ -28,8 +30,8 @@ func TestWritten(t *testing.T) {
 	running := inspector.Running{Topic: "orders", Slot: 1, Worker: "w1", Since: at, Timeout: 1500 * time.Millisecond, Content: "\xff", Count: 2}
 	var written bytes.Buffer
 	for _, value := range []any{
-		inspector.Check{},
-		inspector.Check{Name: "role", Level: inspector.Fail, Detail: "a\ufffdb; c\ufffd", Advice: "d; e", Command: "f"},
+		doctor.Check{},
+		doctor.Check{Name: "role", Level: doctor.Fail, Detail: "a\ufffdb; c\ufffd", Advice: "d; e", Command: "f"},
 		TopicOf(inspector.Topic{}),
 		TopicOf(orders),
 		StatsOf(inspector.Stats{Topic: orders}),
@@ -63,8 +65,8 @@ func TestWritten(t *testing.T) {
 		LimitOf(inspector.Policy{}),
 		MissedOf(inspector.Failed{Topic: "orders", Slot: -1, Server: "s", Err: errors.New("a\nb")}),
 		MissedOf(inspector.Failed{Topic: "orders", Err: errors.New("a")}),
-		PlanOf("orders", inspector.Plan{Recurring: message.Recurring{Name: "p"}, Err: errors.New("a\nb")}, false),
-		PlanOf("orders", inspector.Plan{Recurring: message.Recurring{Name: "p", Content: "c", SlotBasis: "b", Priority: 500, Cron: "@daily", Zone: "UTC", Delay: time.Second, Period: time.Minute,
+		PlanOf("orders", plans.Plan{Recurring: message.Recurring{Name: "p"}, Err: errors.New("a\nb")}, false),
+		PlanOf("orders", plans.Plan{Recurring: message.Recurring{Name: "p", Content: "c", SlotBasis: "b", Priority: 500, Cron: "@daily", Zone: "UTC", Delay: time.Second, Period: time.Minute,
 			Repeat: 3, From: at, Until: at, Missed: message.MissedSkip}, Slot: 1, Set: at, Next: at}, false),
 		ReceiptOf(producer.Receipt{Slot: 1, Due: at, Past: true}),
 	} {

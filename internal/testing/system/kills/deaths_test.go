@@ -50,7 +50,7 @@ func TestDeathsAreReportedOverKills(t *testing.T) {
 		must.Do(t, c.Redis.HSet(ctx, k.Why, last, fmt.Sprintf("16 %d %d - w00 the content asks for it", now, now)).Err())
 		must.Do(t, c.Redis.ZAdd(ctx, k.Retry, redis.Z{Score: float64(now*100 + 1), Member: last}).Err())
 		if n%4 == 3 {
-			done, err := look.DeadRequeue(ctx, "jobs", inspector.DeadQuery{Limit: 3, Reason: "asks"}, inspector.RequeueOptions{})
+			done, err := look.Dead().Requeue(ctx, "jobs", inspector.DeadQuery{Limit: 3, Reason: "asks"}, inspector.RequeueOptions{})
 			must.Do(t, err)
 			requeued += done.Stored
 		}

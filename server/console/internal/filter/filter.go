@@ -15,6 +15,7 @@ import (
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/servers/cluster"
 	"github.com/slotmq/go-rmq/internal/text/humantime"
+	"github.com/slotmq/go-rmq/internal/text/pattern"
 	"github.com/slotmq/go-rmq/internal/text/wire"
 	"github.com/slotmq/go-rmq/internal/text/words"
 	"github.com/slotmq/go-rmq/server/console/internal/contents"
@@ -108,13 +109,13 @@ func (f Filter) Words() (all []string) {
 func (f Filter) Query(ctx context.Context, rdb redis.UniversalClient, c contents.Contents) (q inspector.DeadQuery, err error) {
 	q.Reason = f.Reason
 	if f.Grouped {
-		q.Why = func(failure string) bool { return inspector.ReasonOf(failure) == f.Group }
+		q.Why = func(failure string) bool { return words.Reason(failure) == f.Group }
 	}
 	if f.Content != "" {
 		if c.Hidden {
 			return q, problem.Guess
 		}
-		if q.Content, err = inspector.Glob(f.Content); err != nil {
+		if q.Content, err = pattern.Glob(f.Content); err != nil {
 			return q, problem.Glob(err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/text/humantime"
 	"github.com/slotmq/go-rmq/internal/text/words"
 )
@@ -78,7 +79,7 @@ func slotWords(s inspector.Slot, state string) string {
 	case "paused":
 		text += ", paused " + humantime.Ago(time.Since(s.Paused))
 	case "busy":
-		text += fmt.Sprintf(", %s in flight at %s for %s", words.Grouped(s.InFlight), inspector.HolderName(s.Holder), humantime.Duration(time.Since(s.Since)))
+		text += fmt.Sprintf(", %s in flight at %s for %s", words.Grouped(s.InFlight), protocol.HolderName(s.Holder), humantime.Duration(time.Since(s.Since)))
 	case "late":
 		text += ", the oldest for " + humantime.Duration(s.Overdue)
 	case "alone":
@@ -125,7 +126,7 @@ func RowsOf(slots []inspector.Slot, chosen int) (rows []SlotRow) {
 		if weight(s) >= 3 && s.Due+s.Dead+s.Retrying == 0 && s.Index != chosen { // the map says all of it
 			continue
 		}
-		r := SlotRow{Slot: s, State: states[stateOf(s)].words, Owner: inspector.HolderName(s.Worker)}
+		r := SlotRow{Slot: s, State: states[stateOf(s)].words, Owner: protocol.HolderName(s.Worker)}
 		if s.InFlight > 0 {
 			r.Since = time.Since(s.Since)
 		}

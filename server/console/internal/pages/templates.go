@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/text/humantime"
 	"github.com/slotmq/go-rmq/internal/text/words"
 	"github.com/slotmq/go-rmq/server/console/internal/contents"
@@ -32,7 +32,7 @@ func ProblemText(text string) string {
 // functions are what templates call.
 var functions = template.FuncMap{
 	"grouped": words.Grouped, "count": words.Count, "span": humantime.Duration, "rate": humantime.Rate, "moment": Moment, "stamp": stamp,
-	"text": words.Legible, "holder": inspector.HolderName, "brief": contents.Brief, "at100": at100,
+	"text": words.Legible, "holder": protocol.HolderName, "brief": contents.Brief, "at100": at100,
 	"anyone": func() string { return tokens.Anyone.Name },
 	"since":  func(t time.Time) string { return humantime.Duration(time.Since(t)) },
 	"ago":    func(t time.Time) string { return humantime.Ago(time.Since(t)) },

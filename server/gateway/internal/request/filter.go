@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/text/pattern"
 	"github.com/slotmq/go-rmq/internal/text/wire"
 	"github.com/slotmq/go-rmq/server/gateway/internal/problem"
 )
@@ -85,11 +86,11 @@ func (f Filter) fits() (fits func(content string) bool, err error) {
 	}
 	switch {
 	case f.Content != "":
-		if fits, err = inspector.Glob(f.Content); err != nil {
+		if fits, err = pattern.Glob(f.Content); err != nil {
 			err = problem.Invalid("content", strconv.Quote(f.Content), "a glob such as order 47*: "+err.Error())
 		}
 	case f.Regexp != "":
-		if fits, err = inspector.Regexp(f.Regexp); err != nil {
+		if fits, err = pattern.Regexp(f.Regexp); err != nil {
 			err = problem.Invalid("content_regex", strconv.Quote(f.Regexp), "a regular expression: "+err.Error())
 		}
 	case f.Base64 != nil:
