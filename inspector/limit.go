@@ -33,26 +33,20 @@ type Policy struct {
 // after p.For, by the clock of Redis, also if Redis is away by then. Messages that are being
 // handled go on. To stop a topic altogether, use Pause.
 func (i *Inspector) Limit(ctx context.Context, topic string, p Policy) error {
-	if err := ask.Given(ctx, "limit topic "+topic); err != nil {
-		return err
-	}
 	if err := p.validate(); err != nil {
 		return fmt.Errorf("limit topic %s: %w", topic, err)
 	}
-	_, err := limit(ctx, i, topic, protocol.Policy{Rate: p.Rate, Concurrency: p.Concurrency, Left: p.For})
+	_, err := limit(ctx, i, "limit topic "+topic, topic, protocol.Policy{Rate: p.Rate, Concurrency: p.Concurrency, Left: p.For})
 	return err
 }
 
 // Unlimit ends the limit of a topic, and reports whether there was one.
 func (i *Inspector) Unlimit(ctx context.Context, topic string) (was bool, err error) {
-	if err := ask.Given(ctx, "end the limit of topic "+topic); err != nil {
-		return false, err
-	}
-	return limit(ctx, i, topic, protocol.Policy{})
+	return limit(ctx, i, "end the limit of topic "+topic, topic, protocol.Policy{})
 }
 
-func limit(ctx context.Context, i *Inspector, topic string, p protocol.Policy) (before bool, err error) {
-	t, err := i.w.Topic(ctx, topic)
+func limit(ctx context.Context, i *Inspector, operation, topic string, p protocol.Policy) (before bool, err error) {
+	t, err := i.w.About(ctx, operation, topic)
 	if err != nil {
 		return false, err
 	}

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 
 	"github.com/redis/go-redis/v9"
@@ -74,4 +75,47 @@ func (v *verification) isA(want, key string, asked *redis.StatusCmd, t ask.Topic
 		v.add(Violation{Topic: t.Name, Slot: slot, Rule: "TYPES", Key: key, Detail: "is a " + is})
 	}
 	return sound, nil
+}
+
+// notes looks at the notes of a slot: rule NOTE. A note that is left over of a message that is gone
+// is no violation: workers sweep it.
+func (v *verification) notes(ctx context.Context, t ask.Topic, slot int) error {
+	if !t.Notes {
+		return nil
+	}
+	key := protocol.NoteKey(v.i.Qualified(t.Name), slot)
+	all := v.i.Redis.HScan(ctx, key, 0, "", ask.NotesPage).Iterator()
+	for all.Next(ctx) {
+		content := all.Val()
+		if !all.Next(ctx) {
+			break
+		}
+		if n, ok := protocol.ParseNote(all.Val()); !ok || n.Sends < 1 {
+			v.add(Violation{Topic: t.Name, Slot: slot, Rule: "NOTE", Key: key, Content: content, Detail: fmt.Sprintf("it is %.80q", all.Val())})
+		}
+	}
+	if err := all.Err(); err != nil && !redis.HasErrorPrefix(err, "WRONGTYPE") { // else it was reported
+		return ask.At(key, v.i.Explain(err))
+	}
+	return nil
+}
+
+// policyOdd says what is wrong with the stored rate, concurrency and until of a limit, or
+// nothing. A worker reads what cannot be a limit as none.
+func policyOdd(values []any) string {
+	text := func(n int) string { s, _ := values[n].(string); return s }
+	rate, concurrency, until := text(0), text(1), text(2)
+	if rate+concurrency+until == "" { // there is none
+		return ""
+	}
+	if r, err := strconv.ParseFloat(rate, 64); rate != "" && (err != nil || !limits.Rate(r)) {
+		return fmt.Sprintf("has rate %.40q", rate)
+	}
+	if n, err := strconv.Atoi(concurrency); concurrency != "" && (err != nil || n < 1) {
+		return fmt.Sprintf("has concurrency %.40q", concurrency)
+	}
+	if _, err := strconv.ParseInt(until, 10, 64); err != nil {
+		return fmt.Sprintf("has until %.40q", until)
+	}
+	return ""
 }

@@ -22,7 +22,7 @@ const longOverdue = 2 * time.Minute
 // worker on this machine; which should have been sent long ago; and which a wrong clock keeps from
 // being sent.
 func (d *doctor) overduePlans(ctx context.Context, t ask.Topic, seen who.Seen) ([]finding, error) {
-	set, err := plans.Of(d.Ground).List(ctx, t.Name)
+	set, err := plans.Plans{Ground: d.Ground}.List(ctx, t.Name)
 	var all []finding
 	for _, p := range set {
 		if p.Err != nil {
@@ -71,15 +71,8 @@ func strays(p plans.Plan, t ask.Topic, now time.Time) (text string, strays bool)
 	if !p.Next.IsZero() {
 		text = "sends nothing before " + p.Next.UTC().Format(time.RFC3339)
 	}
-	if should, comes := rule.Next(earlier(p.Set, now), now); comes {
+	if should, comes := rule.Next(slices.MinFunc([]time.Time{p.Set, now}, time.Time.Compare), now); comes {
 		text += ", and should next at " + should.Format(time.RFC3339)
 	}
 	return text, true
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }

@@ -18,11 +18,8 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// Plans are those of all topics.
-type Plans struct{ ground *ask.Ground }
-
-// Of is for package inspector.
-func Of(g *ask.Ground) Plans { return Plans{g} }
+// Plans are those of all topics. You get them by inspector.Inspector.Plans.
+type Plans struct{ Ground *ask.Ground }
 
 // Plan is a message that is sent again and again.
 type Plan struct {
@@ -40,7 +37,7 @@ type Plan struct {
 
 // List returns the plans of a topic in the order of their names.
 func (p Plans) List(ctx context.Context, topic string) ([]Plan, error) {
-	t, err := p.ground.About(ctx, "list the plans of topic "+topic, topic)
+	t, err := p.Ground.About(ctx, "list the plans of topic "+topic, topic)
 	if err != nil {
 		return nil, err
 	}
@@ -53,8 +50,8 @@ func (p Plans) List(ctx context.Context, topic string) ([]Plan, error) {
 
 // of are the plans of some slots.
 func (p Plans) of(ctx context.Context, t ask.Topic, which []int) ([]Plan, error) {
-	failed := p.ground.Failing()
-	plans, read, err := ask.OfSlots(ctx, p.ground, t, which, func(k protocol.SlotKeys) *redis.ScanCmd {
+	failed := p.Ground.Failing()
+	plans, read, err := ask.OfSlots(ctx, p.Ground, t, which, func(k protocol.SlotKeys) *redis.ScanCmd {
 		return rulesFrom(ctx, k.Plans(t.Notes).Rule, 0)
 	}, func(k protocol.SlotKeys, page *redis.ScanCmd) (map[string]Plan, error) {
 		return p.in(ctx, t, k.Plans(t.Notes), page)
@@ -88,7 +85,7 @@ func (p Plans) in(ctx context.Context, t ask.Topic, k protocol.PlanKeys, page *r
 		}
 		if len(question) > 2 {
 			times := redis.NewSliceCmd(ctx, question...)
-			script.ExecOnce(ctx, p.ground.Redis, times)
+			script.ExecOnce(ctx, p.Ground.Redis, times)
 			if times.Err() != nil {
 				return nil, ask.At(k.Plan, times.Err())
 			}
@@ -102,7 +99,7 @@ func (p Plans) in(ctx context.Context, t ask.Topic, k protocol.PlanKeys, page *r
 			return all, nil
 		}
 		page = rulesFrom(ctx, k.Rule, cursor)
-		script.ExecOnce(ctx, p.ground.Redis, page)
+		script.ExecOnce(ctx, p.Ground.Redis, page)
 	}
 }
 

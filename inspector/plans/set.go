@@ -39,7 +39,7 @@ const (
 // rule. The same rule again changes nothing. Another rule takes the place of the one that has this
 // name; where two programs set two of them, the last one holds.
 func (p Plans) Set(ctx context.Context, topic string, r message.Recurring) (Change, error) {
-	t, err := p.ground.About(ctx, "set a plan of topic "+topic, topic)
+	t, err := p.Ground.About(ctx, "set a plan of topic "+topic, topic)
 	if err != nil {
 		return 0, err
 	}
@@ -57,7 +57,7 @@ func (p Plans) Set(ctx context.Context, topic string, r message.Recurring) (Chan
 // Stop ends a plan, and reports whether there was one of that name. What it has sent already
 // is delivered.
 func (p Plans) Stop(ctx context.Context, topic, name string) (stopped bool, err error) {
-	t, err := p.ground.About(ctx, "stop a plan of topic "+topic, topic)
+	t, err := p.Ground.About(ctx, "stop a plan of topic "+topic, topic)
 	if err != nil {
 		return false, err
 	}
@@ -69,10 +69,10 @@ func (p Plans) Stop(ctx context.Context, topic, name string) (stopped bool, err 
 
 // declared are those of a topic as programs declare them.
 func (p Plans) declared(t ask.Topic) *declaration.Plans {
-	d := &declaration.Plans{Redis: p.ground.Redis, Scripts: p.ground.Scripts, Topic: t.Topic}
-	d.Topic.Name = p.ground.Qualified(t.Name)
+	d := &declaration.Plans{Redis: p.Ground.Redis, Scripts: p.Ground.Scripts, Topic: t.Topic}
+	d.Topic.Name = p.Ground.Qualified(t.Name)
 	d.Silent = func(ctx context.Context, keys []string) []error {
-		return p.ground.Masters.Silent(ctx, p.ground.Redis, keys)
+		return p.Ground.Masters.Silent(ctx, p.Ground.Redis, keys)
 	}
 	return d
 }

@@ -2,20 +2,26 @@ package who
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/inspector/internal/ask"
 	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/byhand"
 	"github.com/slotmq/go-rmq/internal/protocol/definition"
 	"github.com/slotmq/go-rmq/internal/protocol/score"
 	"github.com/slotmq/go-rmq/internal/protocol/script"
 	"github.com/slotmq/go-rmq/internal/servers/cluster"
+	"github.com/slotmq/go-rmq/internal/sharing/keeper"
 	"github.com/slotmq/go-rmq/internal/sharing/share"
+	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/slots"
 )
 
 // Shares is how the slots of one topic are shared out.
@@ -175,4 +181,99 @@ func (w *Who) Clock(ctx context.Context, key string, known map[string]time.Time)
 	}
 	known[addr] = now
 	return now, nil
+}
+
+// Seen is what the slots of a topic hold, and who works at them.
+type Seen struct {
+	Slots  []int // that could be looked at
+	Counts []byhand.Counts
+	Shares
+}
+
+// Look looks at all slots of a topic. A [PartialError] comes with those that it could look at.
+func (w *Who) Look(ctx context.Context, t ask.Topic) (s Seen, err error) {
+	failed := w.Failing()
+	s.Counts, s.Slots, err = w.Counts(ctx, t, ask.AllSlots(t))
+	if err := failed.Merge(err); err != nil {
+		return s, err
+	}
+	s.Shares, err = w.Shares(ctx, t)
+	if err := failed.Merge(err); err != nil {
+		return s, err
+	}
+	return s, failed.Err()
+}
+
+// FirstOf is when what comes first in a slot is due, which priority waits, and how long it has been due; zero: none, or it is not known.
+func FirstOf(t ask.Topic, c *byhand.Counts) (next time.Time, priority int64, overdue time.Duration) {
+	next = c.NextRetry
+	switch first := time.UnixMilli(c.Next); {
+	case c.Next <= message.MaxRetries: // none, or failed ones only
+	case !t.Kind.Timed():
+		priority = c.Next
+	case next.IsZero() || first.Before(next):
+		next = first
+	}
+	if !next.IsZero() {
+		overdue = max(0, c.Now.Sub(next))
+	}
+	return next, priority, overdue
+}
+
+// Sum adds up what is counted in the slots.
+func (s Seen) Sum(of func(*byhand.Counts) int) (n int) {
+	for k := range s.Counts {
+		n += of(&s.Counts[k])
+	}
+	return n
+}
+
+// Who asks who works at topics.
+type Who struct {
+	*ask.Ground
+	view lastView
+}
+
+// Of is Who on a ground.
+func Of(g *ask.Ground) *Who { return &Who{Ground: g} }
+
+// ZooKeeper is who works at what there, as of a moment ago.
+func (w *Who) ZooKeeper(ctx context.Context) (keeper.View, error) {
+	return w.view.look(ctx, w.Slots, w.Namespace)
+}
+
+// lastView is what was last seen in ZooKeeper. Each look opens a session, so questions about one
+// topic after the other share one look.
+type lastView struct {
+	mu   sync.Mutex
+	at   time.Time
+	view keeper.View
+	err  error
+}
+
+// fresh is how long a look serves.
+const fresh = time.Second
+
+// look returns who works at what in ZooKeeper. Where no worker has ever been there is
+// nothing to see, which is no error.
+func (l *lastView) look(ctx context.Context, by slots.Sharing, namespace string) (keeper.View, error) {
+	if by == nil {
+		return keeper.View{}, errors.New("Config.Slots is not by slots.ZooKeeper")
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if time.Since(l.at) < fresh {
+		return l.view, l.err
+	}
+	view, err := by.Keeper().View(ctx, namespace)
+	if errors.Is(err, keeper.ErrNoTree) {
+		err = nil
+	}
+	if err != nil {
+		err = fmt.Errorf("ask ZooKeeper who works: %w", err)
+	}
+	if ctx.Err() == nil { // else another caller may have more luck
+		l.at, l.view, l.err = time.Now(), view, err
+	}
+	return view, err
 }

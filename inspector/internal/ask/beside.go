@@ -4,9 +4,12 @@ import (
 	"context"
 	"strings"
 
+	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/internal/protocol/script"
 	"github.com/slotmq/go-rmq/internal/text/humantime"
+	"github.com/slotmq/go-rmq/internal/upkeep/plan"
 )
 
 func (g *Ground) Policy(ctx context.Context, t Topic) (protocol.Policy, error) {
@@ -39,4 +42,13 @@ func LimitText(p protocol.Policy) string {
 		return "no limit"
 	}
 	return strings.Join(append(parts, "for "+humantime.Duration(p.Left)), ", ")
+}
+
+// ReadRule also finds what no program would have set for such a topic, and no worker sends.
+func ReadRule(t Topic, name, text string) (*plan.Rule, error) {
+	rule, err := plan.Read(name, text)
+	if err == nil {
+		err = checked.Recurring(t.Topic, rule.Message(), limits.ContentBytes)
+	}
+	return rule, err
 }
