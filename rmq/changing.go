@@ -19,42 +19,6 @@ import (
 //	}
 type Move = inspector.Move
 
-// Entry is one message where it is.
-//
-//	type Entry struct {
-//		Content  string
-//		Slot     int
-//		State    State     // "waiting", "in-flight", "retrying" or "dead"
-//		Due      time.Time // waiting or retrying
-//		Priority int64     // waiting, in priority topics
-//		Attempt  int       // the one in flight, or the next one; 0 for dead
-//		Died     time.Time // dead
-//		Failure  *Failure  // why it died; nil: nothing is known
-//	}
-type Entry = inspector.Entry
-
-// Explanation is all that is known about a message in one slot. It may be in several places:
-// a new copy waits while an older one is in flight, waits for its retry, or is dead.
-//
-//	type Explanation struct {
-//		Topic    Topic // with what is stored of it
-//		Content  string
-//		Slot     int
-//		Now      time.Time // the server's
-//		Waiting  *Entry    // nil: no first delivery waits
-//		Before   int       // if Waiting: how many of the slot go before it for certain
-//		Beside   int       // if Waiting: how many more may, because they have the same priority
-//		Flight   *Flight   // nil: it is not in flight
-//		Retry    *Entry    // nil: it waits for no retry
-//		Dead     *Entry    // nil: it is not dead
-//		Failure  *Failure  // nil: nothing is known of a failure
-//		PutBack  *PutBack  // nil: its handler has not put it back
-//		Note     *Note     // in a topic with Notes: what is known of its sends; nil: nothing
-//		Unique   time.Time // until then an equal Unique message is a duplicate; zero: it is none
-//		WaitsFor []string  // what must happen before it is delivered, such as "its time, in 4m10s"
-//	}
-type Explanation = inspector.Explanation
-
 // Cancel removes a message that waits for its time, its turn or its retry, and reports whether
 // it did. If a copy of it is being handled, its handler is asked to stop, and asked is true: its
 // context is cancelled with ErrCancelled, and unless it returns nil all the same, the message
@@ -83,8 +47,8 @@ func (c *Client) Cancel(ctx context.Context, t Topic, content, basis string) (re
 // Reschedule gives a message that waits another time or priority, and returns how it waits
 // now. A retry keeps its attempts. It finds the message as Cancel does. One that does not wait
 // is ErrNotWaiting, and the error says where it is.
-func (c *Client) Reschedule(ctx context.Context, t Topic, content, basis string, to Move) (Entry, error) {
-	return ask(ctx, c, "reschedule", t, rights.Need{Changes: true}, func(ctx context.Context, i *inspector.Inspector) (Entry, error) {
+func (c *Client) Reschedule(ctx context.Context, t Topic, content, basis string, to Move) (inspector.Entry, error) {
+	return ask(ctx, c, "reschedule", t, rights.Need{Changes: true}, func(ctx context.Context, i *inspector.Inspector) (inspector.Entry, error) {
 		return i.Reschedule(ctx, t.Name, content, basis, to)
 	})
 }
@@ -92,8 +56,8 @@ func (c *Client) Reschedule(ctx context.Context, t Topic, content, basis string,
 // Explain returns, for each slot that has the message, where it is there and what it waits
 // for. It returns nothing if the message is nowhere: handled, cancelled, or never sent. It
 // finds the message as Cancel does.
-func (c *Client) Explain(ctx context.Context, t Topic, content, basis string) ([]Explanation, error) {
-	return ask(ctx, c, "explain", t, rights.Need{Changes: true}, func(ctx context.Context, i *inspector.Inspector) ([]Explanation, error) {
+func (c *Client) Explain(ctx context.Context, t Topic, content, basis string) ([]inspector.Explanation, error) {
+	return ask(ctx, c, "explain", t, rights.Need{Changes: true}, func(ctx context.Context, i *inspector.Inspector) ([]inspector.Explanation, error) {
 		return i.Explain(ctx, t.Name, content, basis)
 	})
 }

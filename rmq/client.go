@@ -101,7 +101,7 @@ func (c *Client) Listen(t Topic, l MessageListener, o ListenOptions) error {
 
 // ListenBatch has l handle the messages of topic t together: those of one slot that could
 // be taken at once, in one call. It takes the place of Listen for this topic.
-func (c *Client) ListenBatch(t Topic, l BatchListener, o BatchOptions) error {
+func (c *Client) ListenBatch(t Topic, l consumer.BatchListener, o BatchOptions) error {
 	return c.withDeadTopic(t, &o.ListenOptions, func() error { return c.consumer.ListenBatch(t, l, o) })
 }
 

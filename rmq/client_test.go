@@ -16,6 +16,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/producer"
 )
 
 // New validates without a server, and names what is wrong.
@@ -38,7 +39,7 @@ func TestNewWithoutRedis(t *testing.T) {
 		"Config.Observers":           {Observers: []Observer{nil}},
 		"Config.MaxContent":          {MaxContent: -1},
 		"Config.Slog":                {Logger: zap.NewNop(), Slog: slog.Default()},
-		"Config.SendMiddleware":      {SendMiddleware: []SendMiddleware{nil}},
+		"Config.SendMiddleware":      {SendMiddleware: []producer.Middleware{nil}},
 		"Config.Durability.Replicas": {Durability: Durability{Replicas: -1}},
 		"Config.Durability.Timeout":  {Durability: Durability{Timeout: 1}},
 	} {

@@ -11,6 +11,7 @@ import (
 	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/servers/redisurl"
+	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -68,9 +69,10 @@ type Config struct {
 	// instead. Defaults to 15 s.
 	Lease time.Duration
 
-	// Backoff between deliveries of a message that fails. Defaults to
+	// Backoff between deliveries of a message that fails: Exponential, Schedule, or a function of
+	// your own that is given the number of the retry, 1 to 16. Defaults to
 	// Exponential(1s, 30m): about 3 hours over 16 retries, 2 h 27 min to 3 h 41 min.
-	Backoff Backoff
+	Backoff consumer.Backoff
 
 	// MaxAttempts is after how many deliveries a message that fails is dead: 1 to 17. One
 	// whose worker died gets all 17. Defaults to 17.
@@ -89,7 +91,7 @@ type Config struct {
 	BatchMiddleware []BatchMiddleware
 
 	// SendMiddleware wraps Send and SendBatch, the first outermost. Defaults to none.
-	SendMiddleware []SendMiddleware
+	SendMiddleware []producer.Middleware
 
 	// Observers see what happens to the messages that this client sends and handles, for
 	// metrics for example. They must not block: a slow one slows the queue. A panic in one
@@ -97,10 +99,10 @@ type Config struct {
 	// Defaults to none, which costs nothing.
 	Observers []Observer
 
-	// Journal is told what this client sends and what becomes of what it handles, to keep it
-	// outside of Redis. It costs a read of the slot's number with each write. Defaults to
+	// Journal is that of package journal. It is told what this client sends and what becomes of
+	// what it handles, and keeps it in SQL. It costs a read of the slot's number with each write. Defaults to
 	// none, which costs nothing.
-	Journal Journal
+	Journal message.Journal
 
 	// MaxContent is the largest content in bytes, at most 64 MiB. Defaults to
 	// 256 KiB.

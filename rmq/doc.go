@@ -32,5 +32,8 @@
 // times; the order of a retry and later messages.
 //
 // docs/GUIDE.md has the usual tasks, with code to copy. Most types here are aliases of those in
-// packages message, producer and consumer, which you can also use by themselves.
+// packages message, producer and consumer, which you can also use by themselves. What only authors of
+// metrics and middleware name is there: events and their words in message, what wraps a send in
+// producer, what wraps a handler, and OutcomeOf, in consumer. What Explain and Reschedule return is in
+// inspector, and what Plans returns in inspector/plans.
 package rmq

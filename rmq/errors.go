@@ -59,19 +59,6 @@ var (
 	ErrNotWaiting = inspector.ErrNotWaiting
 )
 
-// Errors of Listen and Start.
-var (
-	// ErrRunning: the client was started before.
-	ErrRunning = consumer.ErrRunning
-)
-
-// ErrPushedBack is in the errors that Pushback returns, for observers.
-var ErrPushedBack = consumer.ErrPushedBack
-
-// ErrExpired is what observers see of a message that came too late to be handled: it is dead, or
-// dropped, as ListenOptions.Expired says.
-var ErrExpired = consumer.ErrExpired
-
 // Causes why the context of a handler was cancelled: see context.Cause.
 var (
 	// ErrClosing: Close does not wait any longer. An error that you return now spends no

@@ -20,8 +20,8 @@ var errorTypes = []struct {
 	{ErrClosed, "closing"},
 	{consumer.ErrDead, "dead"},
 	{consumer.ErrPanic, "panic"},
-	{ErrExpired, "expired"},
-	{ErrPushedBack, "pushed_back"},
+	{consumer.ErrExpired, "expired"},
+	{consumer.ErrPushedBack, "pushed_back"},
 	{ErrLeaseLost, "lease_lost"},
 	{ErrTimeout, "timeout"},
 	{ErrUncertain, "uncertain"}, // before the time-out that is often its cause

@@ -45,7 +45,7 @@ func TestErrorType(t *testing.T) {
 		{RetryAfter(1, errors.New("no")), "_OTHER"},
 		{RetryAfter(1, ErrQueueFull), "queue_full"},
 		{fmt.Errorf("%w: boom", consumer.ErrPanic), "panic"},
-		{ErrExpired, "expired"},
+		{consumer.ErrExpired, "expired"},
 		{ErrNotReplicated, "not_replicated"},
 		{ErrTopicConflict, "topic_conflict"},
 		{&InvalidError{Field: "Content"}, "invalid"},

@@ -29,7 +29,7 @@ import (
 //		Repeat    int           // how many sends follow the first: 0 to 10000
 //		From      time.Time     // nothing is sent before
 //		Until     time.Time     // nothing is sent after
-//		Missed    Missed        // what becomes of times that pass while no worker is there
+//		Missed    Missed        // what becomes of times that pass while no worker is there: one message, or MissedSkip
 //	}
 //
 // A firing is each time of Cron. Without Cron there is one: at From, or else at the moment the rule
@@ -37,31 +37,9 @@ import (
 // without Cron, Repeat 0 is without end.
 type Recurring = message.Recurring
 
-// Missed says what becomes of the times of a Recurring message that pass while nobody can send it.
-//
-//	type Missed uint8
-type Missed = message.Missed
-
-// What becomes of missed times.
-const (
-	// MissedOnce sends one message for all times that were missed. It is due at the first of them.
-	MissedOnce = message.MissedOnce
-
-	// MissedSkip leaves out the times that are more than a minute over.
-	MissedSkip = message.MissedSkip
-)
-
-// Plan is a message that is sent again and again, as it is stored.
-//
-//	type Plan struct {
-//		Recurring
-//		Slot  int
-//		Set   time.Time // from when its times count, by the clock of Redis: mostly when it was set
-//		Next  time.Time // when it is sent next; zero: Ended
-//		Ended bool      // the rule has no time any more
-//		Err   error     // why this program cannot read the rule, of which only the Name is known then
-//	}
-type Plan = plans.Plan
+// MissedSkip is for Recurring.Missed: it leaves out the times that are more than a minute over. Otherwise
+// one message is sent for all times that were missed, due at the first of them.
+const MissedSkip = message.MissedSkip
 
 // Every has the workers of topic t send a message at the times of a rule. No leader is elected and
 // nothing but workers has to run: the worker that has the slot of the message sends it. Each time is
@@ -131,8 +109,8 @@ func (c *Client) StopEvery(ctx context.Context, t Topic, name string) error {
 }
 
 // Plans returns the plans of a topic, also those that have ended, in the order of their names.
-func (c *Client) Plans(ctx context.Context, t Topic) ([]Plan, error) {
-	return ask(ctx, c, "list the plans", t, planning, func(ctx context.Context, i *inspector.Inspector) ([]Plan, error) {
+func (c *Client) Plans(ctx context.Context, t Topic) ([]plans.Plan, error) {
+	return ask(ctx, c, "list the plans", t, planning, func(ctx context.Context, i *inspector.Inspector) ([]plans.Plan, error) {
 		return i.Plans().List(ctx, t.Name)
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/slotmq/go-rmq/inspector/plans"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
@@ -40,7 +41,7 @@ func nextTime(t *testing.T, handled <-chan string, content string) {
 	}
 }
 
-func plansOf(t *testing.T, client *rmq.Client, topic rmq.Topic) []rmq.Plan {
+func plansOf(t *testing.T, client *rmq.Client, topic rmq.Topic) []plans.Plan {
 	t.Helper()
 	all, err := client.Plans(context.Background(), topic)
 	must.Do(t, err)

@@ -14,6 +14,8 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/producer"
 	"github.com/slotmq/go-rmq/rmq"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -115,9 +117,9 @@ func ExampleConfig_middleware() {
 
 // An observer sees what has become of messages, after Redis has applied it.
 func ExampleConfig_observers() {
-	alarm := rmq.ObserverFunc(func(e *rmq.Event) {
+	alarm := message.ObserverFunc(func(e *message.Event) {
 		for _, x := range e.Items {
-			if x.What == rmq.EventDied {
+			if x.What == message.Died {
 				fmt.Printf("%s: %s is dead after %d deliveries: %s\n", e.Topic.Name, x.Content, x.Attempt, x.Reason)
 			}
 		}
@@ -133,7 +135,7 @@ func ExampleConfig_observers() {
 }
 
 // ofTenant gives each tenant topics of its own.
-type ofTenant struct{ rmq.Sender }
+type ofTenant struct{ producer.Sender }
 
 type tenantKey struct{}
 
@@ -162,7 +164,7 @@ func name(ctx context.Context, t *rmq.Topic) error {
 
 // SendMiddleware sees each message before it is sent, may refuse it, or send it elsewhere.
 func ExampleConfig_sendMiddleware() {
-	client := open(rmq.Config{SendMiddleware: []rmq.SendMiddleware{func(next rmq.Sender) rmq.Sender { return ofTenant{next} }}})
+	client := open(rmq.Config{SendMiddleware: []producer.Middleware{func(next producer.Sender) producer.Sender { return ofTenant{next} }}})
 	defer client.close()
 
 	jobs := rmq.Topic{Name: "jobs", Kind: rmq.KindPriority}

@@ -40,7 +40,7 @@ func (l *ledger) Sent(all []*message.Sends, then func(error)) {
 	then(nil)
 }
 
-func (l *ledger) Observe(e *rmq.Event) {
+func (l *ledger) Observe(e *message.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, x := range e.Items {

@@ -65,7 +65,7 @@ type Delivery = consumer.Delivery
 //		Parallel       bool          // messages of one slot may be handled at once
 //		Due            bool          // fill in Delivery.Due
 //		MaxLate        time.Duration // a message that is later than this is not handled
-//		Expired        Expired       // what becomes of it, or when its TTL is over: ExpiredDead or ExpiredDrop
+//		Expired        Expired       // what becomes of it, or when its TTL is over: it is dead, or with ExpiredDrop gone
 //		DeadTopic      Topic         // where messages that died are sent, too
 //	}
 type ListenOptions = consumer.ListenOptions
@@ -91,38 +91,20 @@ type Rate = consumer.Rate
 //	}
 type Flow = consumer.Flow
 
-// Expired says what becomes of a message that comes later than ListenOptions.MaxLate, or when its
-// time to live is over.
+// ExpiredDrop is for ListenOptions.Expired: a message that comes too late is gone, and the log and the
+// observers say so. Otherwise it is dead, and the reason says how late it was.
+const ExpiredDrop = consumer.ExpiredDrop
+
+// BatchFunc makes a function a listener that handles messages of a topic together: see Client.ListenBatch.
 //
-//	type Expired uint8
-type Expired = consumer.Expired
-
-// What becomes of a message that comes too late.
-const (
-	// ExpiredDead: it is dead, and the reason says how late it was.
-	ExpiredDead = consumer.ExpiredDead
-
-	// ExpiredDrop: it is gone. The log and the observers say so.
-	ExpiredDrop = consumer.ExpiredDrop
-)
-
-// BatchListener handles messages of a topic together: see Client.ListenBatch.
-//
-//	type BatchListener interface {
-//		OnBatch(ctx context.Context, b *Batch) error
-//	}
+//	type BatchFunc func(ctx context.Context, b *Batch) error
 //
 // Name the messages that fail, by Fail, Dead, RetryAfter and Later of the Batch. What you return is
 // about all others: nil means done; after an error or a panic they come again. A message
 // that comes again is alone in its Batch.
-type BatchListener = consumer.BatchListener
-
-// BatchFunc makes a function a BatchListener.
-//
-//	type BatchFunc func(ctx context.Context, b *Batch) error
 type BatchFunc = consumer.BatchFunc
 
-// Batch is the messages of one call of a BatchListener: first deliveries, or one retry
+// Batch is the messages of one call of a BatchFunc: first deliveries, or one retry
 // alone.
 //
 //	type Batch struct {
@@ -141,14 +123,14 @@ type BatchFunc = consumer.BatchFunc
 // Call them for message i if something else is to become of it than your return value says.
 // Several goroutines may call them, until your listener returns.
 //
-// Outcome is OutcomeOf for message i, after such calls. It is for a BatchMiddleware, with what
+// Outcome is consumer.OutcomeOf for message i, after such calls. It is for a BatchMiddleware, with what
 // it was given and what the listener inside has returned.
 //
 //	func (b *Batch) Outcome(ctx context.Context, i int, err error) What
 type Batch = consumer.Batch
 
 // BatchOptions are how a topic is listened to by ListenBatch. What its ListenOptions say of a
-// handler is about a call of the BatchListener.
+// handler is about a call of the BatchFunc.
 //
 //	type BatchOptions struct {
 //		ListenOptions // but for Parallel, which is refused
@@ -169,18 +151,13 @@ type BatchMiddleware = consumer.BatchMiddleware
 //	type Middleware func(MessageListener) MessageListener
 type Middleware = consumer.Middleware
 
-// Backoff says how long a message waits for its retry 1, 2, … 16.
-//
-//	type Backoff func(retry int) time.Duration
-type Backoff = consumer.Backoff
-
 // Exponential doubles the waiting time with each retry, from base up to most. Each is up
 // to a fifth shorter or longer, so that messages which failed together come apart.
-func Exponential(base, most time.Duration) Backoff { return consumer.Exponential(base, most) }
+func Exponential(base, most time.Duration) consumer.Backoff { return consumer.Exponential(base, most) }
 
 // Schedule waits d[0] for the first retry, d[1] for the second, and the last of them for
 // all others.
-func Schedule(d ...time.Duration) Backoff { return consumer.Schedule(d...) }
+func Schedule(d ...time.Duration) consumer.Backoff { return consumer.Schedule(d...) }
 
 // Dead is the error of a message that no retry can mend: it is dead at once, and err is
 // the reason.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/inspector/plans"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
@@ -30,7 +31,7 @@ func (d *dues) add(m *rmq.Delivery) {
 }
 
 // since reports whether a message of each plan was handled that was due after a moment.
-func (d *dues) since(moment time.Time, plans int) bool {
+func (d *dues) since(moment time.Time, count int) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	late := 0
@@ -39,7 +40,7 @@ func (d *dues) since(moment time.Time, plans int) bool {
 			late++
 		}
 	}
-	return late == plans
+	return late == count
 }
 
 // Redis loses everything, or comes back with the state of some time ago, again and again, under three
@@ -47,7 +48,7 @@ func (d *dues) since(moment time.Time, plans int) bool {
 // one message of each plan and loss, and what a Redis of some time ago has, and was handled since.
 func TestPlansThroughLosses(t *testing.T) {
 	t.Parallel()
-	const plans = 16
+	const count = 16
 	ctx := context.Background()
 	server := servertest.Redis(t)
 	admin := server.Client(t)
@@ -61,18 +62,18 @@ func TestPlansThroughLosses(t *testing.T) {
 			return nil
 		}), rmq.ListenOptions{Due: true}))
 		begin(t, client)
-		for i := range plans {
+		for i := range count {
 			must.Do(t, client.Every(ctx, topic, rmq.Recurring{Name: fmt.Sprint("plan ", i), Content: fmt.Sprint("report ", i), Period: time.Duration(i+3) * 100 * time.Millisecond}))
 		}
 	}
-	rules := map[string]rmq.Plan{}
+	rules := map[string]plans.Plan{}
 	for _, p := range plansOf(t, opened(t, rmq.Config{Redis: admin}), topic) {
 		rules[p.Content] = p
 	}
 	goesOn := func(what string) {
 		t.Helper()
 		now := time.Now()
-		await.True(t, what+": each plan goes on", func() bool { return d.since(now, plans) })
+		await.True(t, what+": each plan goes on", func() bool { return d.since(now, count) })
 	}
 	goesOn("at first")
 	losses := night.Times(2, 30)

@@ -82,7 +82,3 @@ type Priority = message.Priority
 //		Headers   map[string]string // for its handler; for topics with Notes
 //	}
 type FixedTime = message.FixedTime
-
-// MaxRetries is how often a failed message is delivered again, 16 times. After 17 failed
-// deliveries it is dead.
-const MaxRetries = message.MaxRetries

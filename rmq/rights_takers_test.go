@@ -13,6 +13,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/poll"
 	"github.com/slotmq/go-rmq/rmq"
 )
@@ -21,7 +22,7 @@ import (
 func takersLife(t *testing.T, rdb redis.UniversalClient, orders rmq.Topic) error {
 	t.Helper()
 	ctx := await.Context(t)
-	p, err := poll.New(poll.Config{Redis: rdb, Backoff: rmq.Schedule(time.Millisecond), Observers: []rmq.Observer{rmq.ObserverFunc(func(*rmq.Event) {})}})
+	p, err := poll.New(poll.Config{Redis: rdb, Backoff: rmq.Schedule(time.Millisecond), Observers: []rmq.Observer{message.ObserverFunc(func(*message.Event) {})}})
 	if err != nil {
 		return err
 	}

@@ -51,16 +51,3 @@ type Durability = producer.Durability
 //		Errs    []error // one for each of them
 //	}
 type BatchError = message.BatchError
-
-// Sender sends messages, as a Client does.
-//
-//	type Sender interface {
-//		Send(ctx context.Context, t Topic, m Message) (Receipt, error)
-//		SendBatch(ctx context.Context, t Topic, ms []Message) ([]Receipt, error)
-//	}
-type Sender = producer.Sender
-
-// SendMiddleware wraps what sends, to trace it, to check messages, or to change the topic.
-//
-//	type SendMiddleware func(Sender) Sender
-type SendMiddleware = producer.Middleware

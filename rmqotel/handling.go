@@ -8,6 +8,8 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -18,7 +20,7 @@ func (t *Telemetry) Middleware(next rmq.MessageListener) rmq.MessageListener {
 
 // BatchMiddleware does for batch listeners what Middleware does for others: it is an
 // rmq.BatchMiddleware.
-func (t *Telemetry) BatchMiddleware(next rmq.BatchListener) rmq.BatchListener {
+func (t *Telemetry) BatchMiddleware(next consumer.BatchListener) consumer.BatchListener {
 	return batchListener{t, next}
 }
 
@@ -37,7 +39,7 @@ func (l listener) OnMessage(ctx context.Context, d *rmq.Delivery) (err error) {
 			h.end("panic", nil)
 			return
 		}
-		what := rmq.OutcomeOf(h.ctx, d, err)
+		what := consumer.OutcomeOf(h.ctx, d, err)
 		h.end(h.class(what, err), err)
 		if over(what) {
 			h.forget(d.Content)
@@ -51,7 +53,7 @@ func (l listener) OnMessage(ctx context.Context, d *rmq.Delivery) (err error) {
 // batchListener is the BatchListener around another one.
 type batchListener struct {
 	*Telemetry
-	next rmq.BatchListener
+	next consumer.BatchListener
 }
 
 // OnBatch handles messages in one span.
@@ -67,7 +69,7 @@ func (l batchListener) OnBatch(ctx context.Context, b *rmq.Batch) (err error) {
 			h.end("panic", nil)
 			return
 		}
-		what := rmq.OutcomeOf(h.ctx, b.Messages[0], err) // of all that the listener has not named
+		what := consumer.OutcomeOf(h.ctx, b.Messages[0], err) // of all that the listener has not named
 		h.end(h.class(what, err), err)
 		h.forget(h.ended(b, err)...)
 	}()
@@ -120,8 +122,8 @@ func (s span) end(word string, err error) {
 }
 
 // over reports whether a message does not come again.
-func over(what rmq.What) bool {
-	return what == rmq.EventDone || what == rmq.EventDied || what == rmq.EventDropped
+func over(what message.What) bool {
+	return what == message.Done || what == message.Died || what == message.Dropped
 }
 
 // ended are the contents of a batch that do not come again. Those that the listener has named
@@ -144,8 +146,8 @@ func (s span) forget(contents ...string) {
 
 // class is the class of the error of a handling that has ended in some way. Why its context was
 // cancelled says more than the error that the handler made of that.
-func (s span) class(what rmq.What, err error) string {
-	if what == rmq.EventDone || what == rmq.EventSnoozed {
+func (s span) class(what message.What, err error) string {
+	if what == message.Done || what == message.Snoozed {
 		return ""
 	}
 	return rmq.ErrorType(errors.Join(err, context.Cause(s.ctx)))

@@ -7,6 +7,7 @@ import (
 
 	"go.opentelemetry.io/otel/metric"
 
+	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
 )
@@ -79,7 +80,7 @@ func (t *Telemetry) observeWork(e *message.Event) {
 		if counter := t.meters.of(item.What); counter != nil {
 			counter.Add(ctx, 1, topic)
 		}
-		if item.Err == rmq.ErrExpired { // just that: a handler's error may have methods that panic
+		if item.Err == consumer.ErrExpired { // just that: a handler's error may have methods that panic
 			t.meters.expired.Add(ctx, 1, topic)
 		}
 		if item.Took > 0 { // it was in a handler
@@ -100,7 +101,7 @@ func classOf(item *message.Item) string {
 	case message.Overtaken:
 		return "lease_lost"
 	case message.HandedBack:
-		if errors.Is(item.Err, rmq.ErrPushedBack) {
+		if errors.Is(item.Err, consumer.ErrPushedBack) {
 			return "pushed_back"
 		}
 		return "closing"

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
@@ -29,7 +30,7 @@ func TestEventsAreCounted(t *testing.T) {
 			event("w-1", 0, message.Item{What: what}, message.Item{What: message.Done})
 		}
 	}
-	event("w-1", 0, message.Item{What: message.Died, Err: rmq.ErrExpired}, message.Item{What: message.Dropped, Err: rmq.ErrExpired})
+	event("w-1", 0, message.Item{What: message.Died, Err: consumer.ErrExpired}, message.Item{What: message.Dropped, Err: consumer.ErrExpired})
 	event("w-2", 0, message.Item{What: message.Moved, Reason: "gained"}, message.Item{What: message.Moved, Reason: "left"}, message.Item{What: message.Moved, Reason: "gained"})
 	event("w-2", 0, message.Item{What: message.Probing, Reason: "began"}, message.Item{What: message.Probing, Reason: "ended"}, message.Item{What: message.Probing, Reason: "began"})
 

@@ -9,18 +9,19 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/producer"
 	"github.com/slotmq/go-rmq/rmq"
 	"github.com/slotmq/go-rmq/slots"
 )
 
 // SendMiddleware makes spans of sends and measures how long they take: it is an
-// rmq.SendMiddleware.
-func (t *Telemetry) SendMiddleware(next rmq.Sender) rmq.Sender { return sender{t, next} }
+// producer.Middleware.
+func (t *Telemetry) SendMiddleware(next producer.Sender) producer.Sender { return sender{t, next} }
 
 // sender is the Sender around another one.
 type sender struct {
 	*Telemetry
-	next rmq.Sender
+	next producer.Sender
 }
 
 // Send sends one message in a span, whose context is that of the message's creation.

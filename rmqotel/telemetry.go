@@ -10,6 +10,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/version"
+	"github.com/slotmq/go-rmq/producer"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -64,7 +65,7 @@ func Instrument(client *rmq.Config, cfg Config) (*Telemetry, error) {
 	if o, err := redis.ParseURL(client.URL); err == nil && cfg.Redis == nil { // of one server
 		t.server = &server{one: o.Addr}
 	}
-	client.SendMiddleware = append([]rmq.SendMiddleware{t.SendMiddleware}, client.SendMiddleware...)
+	client.SendMiddleware = append([]producer.Middleware{t.SendMiddleware}, client.SendMiddleware...)
 	client.Middleware = append([]rmq.Middleware{t.Middleware}, client.Middleware...)
 	client.BatchMiddleware = append([]rmq.BatchMiddleware{t.BatchMiddleware}, client.BatchMiddleware...)
 	client.Observers = append([]rmq.Observer{t}, client.Observers...)

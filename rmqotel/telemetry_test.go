@@ -10,14 +10,15 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/producer"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
 func TestInstrument(t *testing.T) {
 	t.Parallel()
 	inSpan := false
-	own := func(next rmq.Sender) rmq.Sender { return checking{next, &inSpan} }
-	cfg := rmq.Config{URL: "redis://example.org", Namespace: "shop", SendMiddleware: []rmq.SendMiddleware{own}}
+	own := func(next producer.Sender) producer.Sender { return checking{next, &inSpan} }
+	cfg := rmq.Config{URL: "redis://example.org", Namespace: "shop", SendMiddleware: []producer.Middleware{own}}
 	tel, err := Instrument(&cfg, Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +33,7 @@ func TestInstrument(t *testing.T) {
 		t.Errorf("the server is %s", tel.server.one)
 	}
 
-	w := newWorld(t, servertest.SharedRedis(t).Client(t), rmq.Config{SendMiddleware: []rmq.SendMiddleware{own}}, Config{})
+	w := newWorld(t, servertest.SharedRedis(t).Client(t), rmq.Config{SendMiddleware: []producer.Middleware{own}}, Config{})
 	w.send(rmq.Topic{Name: "jobs", Kind: rmq.KindPriority}, rmq.Priority{Content: "x", Priority: 17})
 	if !inSpan {
 		t.Error("other middleware is not within the span")
@@ -45,7 +46,7 @@ func TestInstrument(t *testing.T) {
 
 // checking notes whether a send is in a span.
 type checking struct {
-	rmq.Sender
+	producer.Sender
 	inSpan *bool
 }
 

@@ -9,6 +9,7 @@ import (
 
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 
+	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
@@ -36,7 +37,7 @@ func TestMetricsHaveTheWordsOfPrometheus(t *testing.T) {
 	w.send(rmq.Topic{Name: "jobs", Kind: rmq.KindPriority}, rmq.Priority{Content: "x", Priority: 17})
 	items := []message.Item{{What: message.Moved, Reason: "gained"}, {What: message.Probing, Reason: "began"}, {What: message.Taken, Score: 1}}
 	for what := message.Done; what < message.Moved; what++ {
-		items = append(items, message.Item{What: what, Took: 1, Err: rmq.ErrExpired})
+		items = append(items, message.Item{What: what, Took: 1, Err: consumer.ErrExpired})
 	}
 	w.tel.Observe(&message.Event{Topic: rmq.Topic{Name: "jobs", Kind: rmq.KindFixedTime}, Merged: 1, Items: []message.Item{{What: message.Duplicate}}})
 	w.tel.Observe(&message.Event{Topic: rmq.Topic{Name: "jobs", Kind: rmq.KindFixedTime}, Worker: "w", Items: items})

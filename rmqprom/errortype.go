@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
 )
@@ -31,7 +32,7 @@ func errorOf(item *message.Item) int {
 	case message.Overtaken:
 		return leaseLost
 	case message.HandedBack:
-		if errors.Is(item.Err, rmq.ErrPushedBack) {
+		if errors.Is(item.Err, consumer.ErrPushedBack) {
 			return pushedBack
 		}
 		return closing

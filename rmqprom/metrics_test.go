@@ -64,8 +64,8 @@ func TestWhatIsCounted(t *testing.T) {
 	m.Observe(worked("shop:orders",
 		message.Item{What: message.Done, Took: took}, message.Item{What: message.Done, Took: 2 * took},
 		message.Item{What: message.Failed, Took: took, Err: rmq.ErrTimeout}, message.Item{What: message.Failed, Took: took, Err: errors.New("no")},
-		message.Item{What: message.Died, Took: took, Err: rmq.Dead(nil)}, message.Item{What: message.Died, Err: rmq.ErrExpired},
-		message.Item{What: message.Snoozed, Took: took}, message.Item{What: message.Dropped}, message.Item{What: message.Dropped, Err: rmq.ErrExpired},
+		message.Item{What: message.Died, Took: took, Err: rmq.Dead(nil)}, message.Item{What: message.Died, Err: consumer.ErrExpired},
+		message.Item{What: message.Snoozed, Took: took}, message.Item{What: message.Dropped}, message.Item{What: message.Dropped, Err: consumer.ErrExpired},
 		message.Item{What: message.HandedBack}, message.Item{What: message.HandedBack, Took: took, Err: context.Canceled},
 		message.Item{What: message.Overtaken, Took: took}, message.Item{What: message.Overtaken}))
 	m.Observe(worked("shop:orders", message.Item{What: message.Moved, Reason: "gained"}, message.Item{What: message.Moved, Reason: "gained"}))
@@ -163,7 +163,7 @@ func TestErrorTypesAreBounded(t *testing.T) {
 	m, registry := newMetrics(t, rmqprom.Config{})
 	for _, err := range []error{
 		rmq.ErrTimeout, rmq.ErrCancelled, rmq.ErrLeaseLost, rmq.ErrClosing, consumer.ErrPanic, rmq.Dead(nil), rmq.ErrInvalid, rmq.ErrTopicConflict,
-		rmq.ErrUncertain, rmq.ErrNotReplicated, rmq.ErrQueueFull, rmq.ErrPushedBack, rmq.ErrExpired, errors.New("no such order 4711"), errors.New("no such order 4712"), nil,
+		rmq.ErrUncertain, rmq.ErrNotReplicated, rmq.ErrQueueFull, consumer.ErrPushedBack, consumer.ErrExpired, errors.New("no such order 4711"), errors.New("no such order 4712"), nil,
 	} {
 		m.Observe(worked("orders", message.Item{What: message.Failed, Took: 1, Err: err, Reason: "x"}))
 	}

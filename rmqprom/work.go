@@ -6,8 +6,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/message"
-	"github.com/slotmq/go-rmq/rmq"
 )
 
 // work are the figures of what workers of this process did with the messages of a topic.
@@ -55,7 +55,7 @@ func (w *work) count(e *message.Event) {
 			if int(item.What) < len(w.ends) {
 				w.ends[item.What]++
 			}
-			if item.Err == rmq.ErrExpired { // just that: a handler's error may have methods that panic
+			if item.Err == consumer.ErrExpired { // just that: a handler's error may have methods that panic
 				w.expired++
 			}
 			if item.Took > 0 { // it was in a handler

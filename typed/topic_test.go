@@ -322,7 +322,7 @@ func TestValuesAreTakenBack(t *testing.T) {
 		}
 		type topic interface {
 			Send(context.Context, typed.Sender, Order, typed.How) (rmq.Receipt, error)
-			Reschedule(context.Context, typed.Changer, Order, rmq.Move) (rmq.Entry, error)
+			Reschedule(context.Context, typed.Changer, Order, rmq.Move) (inspector.Entry, error)
 			Cancel(context.Context, typed.Changer, Order) (removed, asked bool, err error)
 		}
 		for _, topic := range []topic{orders, changed} {

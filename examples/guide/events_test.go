@@ -6,16 +6,18 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
 // What happens to each message, for an audit, an alert, or figures of your own.
 func Example_events() {
 	lines := make(chan string, 1000)
-	audit := rmq.ObserverFunc(func(e *rmq.Event) {
+	audit := message.ObserverFunc(func(e *message.Event) {
 		for _, item := range e.Items {
 			switch item.What {
-			case rmq.EventSent, rmq.EventDone, rmq.EventFailed, rmq.EventDied:
+			case message.Sent, message.Done, message.Failed, message.Died:
 				select {
 				case lines <- fmt.Sprintf("%s %s: %v", e.Topic.Name, item.Content, item.What):
 				default: // never wait: the queue would wait, too
@@ -53,7 +55,7 @@ func Example_middleware() {
 	logged := func(next rmq.MessageListener) rmq.MessageListener {
 		return rmq.ListenerFunc(func(ctx context.Context, d *rmq.Delivery) error {
 			err := next.OnMessage(ctx, d)
-			fmt.Println(d.Content, "attempt", d.Attempt, rmq.OutcomeOf(ctx, d, err), err)
+			fmt.Println(d.Content, "attempt", d.Attempt, consumer.OutcomeOf(ctx, d, err), err)
 			return err // as it is: it decides what becomes of the message
 		})
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal"
+	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -95,7 +96,7 @@ func TestWaitCoversWhatMerged(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, p *place) {
 		topic := rmq.Topic{Name: fmt.Sprintf("merged-%d", time.Now().UnixNano()), Kind: rmq.KindRangeMerge, Slots: 4}
-		send := func(j rmq.Journal) rmq.Outcome {
+		send := func(j message.Journal) rmq.Outcome {
 			client, err := rmq.New(rmq.Config{Redis: servertest.SharedRedis(t).Client(t), Journal: j})
 			must.Do(t, err)
 			receipt, err := client.Send(ctx, topic, rmq.RangeMerge{Content: "order", Range: time.Hour})

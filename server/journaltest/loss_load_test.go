@@ -17,6 +17,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/testing/proctest"
 	"github.com/slotmq/go-rmq/journal"
+	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -199,13 +200,13 @@ func (l lossLog) handle(_ context.Context, d *rmq.Delivery) error {
 const noHeaders = "has no headers"
 
 // Observe notes ends: one line for those of a batch.
-func (l lossLog) Observe(e *rmq.Event) {
+func (l lossLog) Observe(e *message.Event) {
 	all := map[proctest.Kind][]string{}
 	for _, x := range e.Items {
 		switch x.What {
-		case rmq.EventDone, rmq.EventDied, rmq.EventDropped:
+		case message.Done, message.Died, message.Dropped:
 			all[told] = append(all[told], x.Content)
-		case rmq.EventOvertaken:
+		case message.Overtaken:
 			all[robbed] = append(all[robbed], x.Content)
 		}
 	}

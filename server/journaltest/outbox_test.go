@@ -21,6 +21,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/producer"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -289,7 +290,7 @@ func TestOutboxOfALateCommit(t *testing.T) {
 
 // faulty fails sends at random: of all messages, of some, before and behind the send.
 type faulty struct {
-	rmq.Sender
+	producer.Sender
 	calls, failed atomic.Int64
 	until         int64 // calls
 }
@@ -324,7 +325,7 @@ func TestOutboxKeepsTheOrder(t *testing.T) {
 	eachOffice(t, func(t *testing.T, o *office) {
 		const contents, versions = 7, 30
 		var f *faulty
-		client := o.client(t, rmq.Config{SendMiddleware: []rmq.SendMiddleware{func(s rmq.Sender) rmq.Sender {
+		client := o.client(t, rmq.Config{SendMiddleware: []producer.Middleware{func(s producer.Sender) producer.Sender {
 			f = &faulty{Sender: s, until: 6}
 			return f
 		}}})
@@ -351,7 +352,7 @@ func TestOutboxKeepsTheOrder(t *testing.T) {
 
 // counted counts the sends that are under way.
 type counted struct {
-	rmq.Sender
+	producer.Sender
 	running, most, sent *atomic.Int64
 }
 
@@ -368,7 +369,7 @@ func TestOneRelayWorks(t *testing.T) {
 	t.Parallel()
 	eachOffice(t, func(t *testing.T, o *office) {
 		var running, most, sent atomic.Int64
-		count := rmq.Config{SendMiddleware: []rmq.SendMiddleware{func(s rmq.Sender) rmq.Sender { return counted{s, &running, &most, &sent} }}}
+		count := rmq.Config{SendMiddleware: []producer.Middleware{func(s producer.Sender) producer.Sender { return counted{s, &running, &most, &sent} }}}
 		var stops []func()
 		for range 3 {
 			more := newOffice(t, o.place, o.rdb)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
 )
@@ -58,7 +59,7 @@ type Target struct {
 
 	// Backoff between the deliveries of a message that fails. Defaults to Exponential(5s, 4h): about 22
 	// hours over the 16 retries.
-	Backoff rmq.Backoff
+	Backoff consumer.Backoff
 }
 
 const (

@@ -19,6 +19,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/proctest"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -292,10 +293,10 @@ func (h handler) shopOpen() bool {
 // eventLog is an observer that logs the events of messages, those of one kind in one line.
 type eventLog struct{ log *proctest.Log }
 
-func (o eventLog) Observe(e *rmq.Event) {
+func (o eventLog) Observe(e *message.Event) {
 	line := proctest.Event{Kind: proctest.Seen, Topic: e.Topic.Name, Slot: e.Slot, Fence: e.Fence}
 	for i, x := range e.Items {
-		if x.What == rmq.EventMoved || x.What == rmq.EventProbing {
+		if x.What == message.Moved || x.What == message.Probing {
 			return
 		}
 		if note := x.What.String(); note != line.Note {
