@@ -27,7 +27,7 @@ func TestTopicWithoutPlacesEndsItsBatches(t *testing.T) {
 			return nil
 		}), ListenOptions{Parallel: parallel})
 		n.await(t, "handlers run", func() bool { return n.running >= 2 })
-		scheduled := c.crew.topics[0].scheduled
+		scheduled := c.running.topics[0].scheduled
 		scheduled.Allow(schedule.ByBreaker, 0)
 		n.mu.Lock()
 		begun := n.total

@@ -251,7 +251,7 @@ func (b *batch) claim() (i int, ctx context.Context, ok bool) {
 			}
 		}
 	}
-	if b.results[b.next].Permit, ok = b.topic.gate.Begin(b.state); !ok {
+	if b.results[b.next].Pass, ok = b.topic.gate.Begin(b.state); !ok {
 		return 0, nil, false
 	}
 	i = b.next
@@ -305,9 +305,9 @@ func (b *batch) ended(ctx context.Context, i int, err error) gate.Evidence {
 		v.Fate = verdict.Done
 		return gate.Success
 	}
-	took, permit := v.Took, v.Permit
+	took, pass := v.Took, v.Pass
 	*v = b.judge(ctx, i, err)
-	v.Took, v.Permit = took, permit
+	v.Took, v.Pass = took, pass
 	return evidence(ctx, v.Fate, err)
 }
 

@@ -30,7 +30,7 @@ func (b *batch) together() {
 		if !ok {
 			return
 		}
-		for b.results[i].Permit == 0 && b.next < len(b.answer.Contents) && b.joins(i, b.next) {
+		for b.results[i].Pass == 0 && b.next < len(b.answer.Contents) && b.joins(i, b.next) {
 			b.bytes += len(b.answer.Contents[b.next])
 			b.next++
 		}

@@ -16,7 +16,7 @@ import (
 // owned counts the slots a consumer is to work at.
 func owned(c *Consumer) (n int) {
 	for _, t := range c.topics {
-		n += len(c.crew.schedule.Assigned(t.scheduled))
+		n += len(c.running.schedule.Assigned(t.scheduled))
 	}
 	return n
 }
@@ -136,8 +136,8 @@ func TestSlotTakenAwayAndGivenBack(t *testing.T) {
 	for i := range 50 {
 		n.await(t, "a handler runs", func() bool { return n.total > i })
 		for range i % 4 {
-			c.topics[0].scheduled.Assign(c.crew.fleet.Present(), nil)
-			c.topics[0].scheduled.Assign(c.crew.fleet.Present(), []int{0})
+			c.topics[0].scheduled.Assign(c.running.fleet.Present(), nil)
+			c.topics[0].scheduled.Assign(c.running.fleet.Present(), []int{0})
 		}
 		gate <- struct{}{}
 	}

@@ -211,7 +211,7 @@ func TestSilenceStops(t *testing.T) {
 	for range 2 {
 		await.Signal(t, "a handler has begun", begun)
 	}
-	first := c.crew.fleet.Present()
+	first := c.running.fleet.Present()
 	cancelled := make(chan time.Time, 1)
 	context.AfterFunc(first.Handlers(), func() { cancelled <- time.Now() })
 	network.Freeze()
@@ -282,7 +282,7 @@ func TestSilenceBeforeTheAnswer(t *testing.T) {
 	k := keysOf(topic, 0)
 	last := rdb.HGet(ctx, k.Meta, "batch").Val()
 	network.Freeze()
-	first := c.crew.fleet.Present()
+	first := c.running.fleet.Present()
 	handlers := first.Handlers()
 	await.True(t, "nothing may be started any more", func() bool { return !first.MayStart(time.Now()) })
 	before := calls(t, rdb)["evalsha"]
@@ -450,7 +450,7 @@ func TestCloseWithoutZooKeeper(t *testing.T) {
 		}
 	}
 	network.Cut()
-	c.crew.life.WaitLate()
+	c.running.life.WaitLate()
 }
 
 // A topic is shared out in one way.

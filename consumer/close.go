@@ -60,7 +60,7 @@ func (c *Consumer) Close(ctx context.Context) error {
 		}
 	}
 	if before == started {
-		if err := c.close(ctx, c.crew); err != nil {
+		if err := c.close(ctx, c.running); err != nil {
 			c.result = fmt.Errorf("close consumer: %w", err)
 		}
 		written, cancel := context.WithTimeout(context.Background(), flushWithin)
@@ -73,7 +73,7 @@ func (c *Consumer) Close(ctx context.Context) error {
 }
 
 // close is the first Close of a consumer that was started.
-func (c *Consumer) close(ctx context.Context, w *crew) error {
+func (c *Consumer) close(ctx context.Context, w *running) error {
 	c.log.Info("worker closes")
 	begun := time.Now()
 	ended := make(chan struct{})
@@ -110,7 +110,7 @@ func (c *Consumer) close(ctx context.Context, w *crew) error {
 }
 
 // stuck names the slots that could not be left.
-func (w *crew) stuck() error {
+func (w *running) stuck() error {
 	var running, unanswered []*schedule.Slot
 	for _, t := range w.topics {
 		for _, x := range t.scheduled.Status() {

@@ -54,9 +54,9 @@ type Consumer struct {
 	ended   chan struct{}        // closed when everything has ended after Close
 	result  error                // of Close
 
-	pace   *intake.Pace
-	crew   *crew                       // set by Start
-	joined atomic.Pointer[fleet.Fleet] // the crew's; not under mu, since a Middleware may call Worker
+	pace    *intake.Pace
+	running *running                    // set by Start
+	joined  atomic.Pointer[fleet.Fleet] // that of running; not under mu, since a Middleware may call Worker
 }
 
 // phase of a consumer's life. It only goes forward.
@@ -200,7 +200,7 @@ func (c *Consumer) start(ctx context.Context) error {
 	if c.cfg.Slots == nil { // else the session takes the place of the lease
 		c.cfg.Lease = watchdog.LongEnough(ctx, c.rdb, c.cfg.Lease, c.log)
 	}
-	w := newCrew(c)
+	w := newRunning(c)
 	if err := w.fleet.Agree(ctx); err != nil {
 		w.life.End(nil)
 		return err
@@ -229,7 +229,7 @@ func (c *Consumer) start(ctx context.Context) error {
 }
 
 // run begins the work, unless ctx has ended or the consumer was closed meanwhile.
-func (c *Consumer) run(ctx context.Context, w *crew, sub *wakeups.Subscription) error {
+func (c *Consumer) run(ctx context.Context, w *running, sub *wakeups.Subscription) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -238,7 +238,7 @@ func (c *Consumer) run(ctx context.Context, w *crew, sub *wakeups.Subscription) 
 	case ctx.Err() != nil:
 		return ctx.Err()
 	}
-	c.phase, c.crew = started, w
+	c.phase, c.running = started, w
 	c.joined.Store(w.fleet)
 	w.run(sub)
 	c.log.Info("worker started", zap.Int("topics", len(c.topics)))

@@ -80,7 +80,7 @@ func (c *Consumer) checkDeaths() error {
 
 // makeReporter makes what reports the deaths of topics with a listener to the dead, if there
 // are any.
-func (w *crew) makeReporter(c *Consumer) {
+func (w *running) makeReporter(c *Consumer) {
 	var topics []*deaths.Topic
 	for _, t := range w.topics {
 		f := c.onDeath[t.Name]

@@ -19,15 +19,15 @@ import (
 // been shown when Send returns. Slots that come and go are listed by the schedule under its lock, and reported by a
 // goroutine of their own: an observer that takes its time must not hold up a take.
 
-// news reports what happens to the messages of a worker. It is nil where nothing observes.
-type news struct {
+// events reports what happens to the messages of a worker. It is nil where nothing observes.
+type events struct {
 	life      *lifetime.Lifetime
 	observers *observers.Observers
 	schedule  *schedule.Schedule
 }
 
 // answers reports what the answers of one write bring, before anything is done about them.
-func (n *news) answers(all []worker.Answer) {
+func (n *events) answers(all []worker.Answer) {
 	var events, settled []*message.Event
 	now := time.Now()
 	add := func(x *slot, e *message.Event) {
@@ -54,7 +54,7 @@ func (n *news) answers(all []worker.Answer) {
 }
 
 // taken is the event of the batch that a slot has. It becomes that of what becomes of it.
-func (n *news) taken(x *slot, a *protocol.Answer) *message.Event {
+func (n *events) taken(x *slot, a *protocol.Answer) *message.Event {
 	e := n.observers.Event()
 	e.Topic, e.Slot, e.Fence, e.Worker = x.topic.Topic.Topic, x.Index, a.Fence, x.ID()
 	e.Topic.Name = x.topic.Qualified
@@ -96,7 +96,7 @@ func settle(e *message.Event, a *protocol.Answer, repeated bool) {
 
 // run reports which slots come and go, until all are left. If an observer ends the goroutine,
 // another one goes on.
-func (n *news) run() {
+func (n *events) run() {
 	through := false
 	defer func() {
 		if !through {

@@ -19,5 +19,5 @@ func evidence(ctx context.Context, f verdict.Fate, err error) gate.Evidence {
 func show(b *batch, i int, e gate.Evidence) {
 	d := &b.deliveries[i]
 	m := gate.Message{Content: d.Content, Attempt: d.Attempt, FirstFailure: d.FirstFailure}
-	b.topic.gate.Ended(b.results[i].Permit, e, m, func() string { return b.texts.Of(b.results[i].Reason) })
+	b.topic.gate.Ended(b.results[i].Pass, e, m, func() string { return b.texts.Of(b.results[i].Reason) })
 }

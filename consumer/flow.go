@@ -64,7 +64,7 @@ func (c *Consumer) Handlers(t message.Topic) int {
 	for _, x := range c.topics {
 		switch {
 		case x.Name != t.Name:
-		case c.crew == nil: // not started
+		case c.running == nil: // not started
 			return x.opts.Flow.Max
 		default:
 			return x.gate.Handlers()

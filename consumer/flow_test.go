@@ -206,7 +206,7 @@ func TestHandlersWhileAllFail(t *testing.T) {
 		t.Errorf("%v before the start", all)
 	}
 	start(t, c)
-	x := c.crew.topics[0]
+	x := c.running.topics[0]
 	for _, step := range []struct {
 		change func()
 		want   int

@@ -45,7 +45,7 @@ func TestNewIDDuringAFirstTurn(t *testing.T) {
 		return nil
 	}), ListenOptions{Timeout: 100 * time.Millisecond, hung: time.Second}))
 	start(t, c)
-	first := c.crew.fleet.Present()
+	first := c.running.fleet.Present()
 	_, err := newSender(t, rdb, topic).Send(ctx, topic, message.Priority{Content: "hangs", SlotBasis: basisOf(topic)[0], Priority: 100})
 	must.Do(t, err)
 	n.await(t, "it hangs", func() bool { return n.running == 1 })
@@ -192,7 +192,7 @@ func TestCloseEndsTheSessionBeforeToo(t *testing.T) {
 	await.True(t, "the worker has another id", func() bool { return c.Worker() != first })
 	closed := make(chan error, 1)
 	go func() { closed <- closeIn(c, await.Patience) }()
-	await.Signal(t, "it closes", c.crew.life.Background.Done())
+	await.Signal(t, "it closes", c.running.life.Background.Done())
 	close(hangs)
 	await.True(t, "one slot is left", func() bool { return setAside(c) == 1 })
 	close(takesLong)
@@ -270,7 +270,7 @@ func TestLostReplyOfALeave(t *testing.T) {
 	newSender(t, rdb, topic).send(t, "m")
 	await.Signal(t, "the message is in its handler", begun)
 	first, store := c.Worker(), keysOf(topic, slotOf(topic, "m")).Store
-	c.topics[0].scheduled.Assign(c.crew.fleet.Present(), nil)
+	c.topics[0].scheduled.Assign(c.running.fleet.Present(), nil)
 	lost := proxy.LoseNextReply("evalsha", store)
 	close(release)
 	await.Signal(t, "the reply is lost", lost)

@@ -37,9 +37,9 @@ func (c *Consumer) Health() error {
 		return nil
 	case c.phase == fresh:
 		return errors.New("the worker has not started")
-	case errors.Is(context.Cause(c.crew.fleet.Present().Handlers()), fleet.ErrCutOff):
+	case errors.Is(context.Cause(c.running.fleet.Present().Handlers()), fleet.ErrCutOff):
 		return fmt.Errorf("the slots were given up: %w", fleet.ErrCutOff)
-	case !c.crew.fleet.Present().MayStart(time.Now()):
+	case !c.running.fleet.Present().MayStart(time.Now()):
 		return errors.New("no session with ZooKeeper is heard of: no handler is started")
 	}
 	look := c.topics[0].opts.SafetyLook
@@ -49,7 +49,7 @@ func (c *Consumer) Health() error {
 			return fmt.Errorf("messages of topic %s cannot be handled: %w", t.Name, x)
 		}
 	}
-	if quiet := c.crew.life.Quiet(); quiet > max(2*look, leastQuiet) {
+	if quiet := c.running.life.Quiet(); quiet > max(2*look, leastQuiet) {
 		return fmt.Errorf("Redis has answered no turn and no look at the slots for %v", quiet.Round(time.Second))
 	}
 	return nil
@@ -61,7 +61,7 @@ func (c *Consumer) Health() error {
 // an error in this package; but not Redis, ZooKeeper, a handler or the log. It does not wait.
 func (c *Consumer) Alive() error {
 	c.mu.Lock()
-	w := c.crew
+	w := c.running
 	c.mu.Unlock()
 	if w == nil { // not started
 		return nil

@@ -102,7 +102,7 @@ func TestHealthWhileHandlersAreLong(t *testing.T) {
 	})
 	newSender(t, rdb, topic).send(t, "m")
 	await.Signal(t, "the handler runs", begun)
-	heard := func() time.Time { return time.Now().Add(-c.crew.life.Quiet()) }
+	heard := func() time.Time { return time.Now().Add(-c.running.life.Quiet()) }
 	for range 20 {
 		before := heard()
 		await.True(t, "it goes on", func() bool { return heard().Sub(before) > time.Millisecond })

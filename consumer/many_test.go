@@ -91,7 +91,7 @@ func TestManyTopics(t *testing.T) {
 	notes.mu.Unlock()
 	notes.wantOnce(t, n)
 	for i := range c.topics {
-		wakeHandler{c.crew}.Missed(i)
+		wakeHandler{c.running}.Missed(i)
 	}
 	must.Do(t, c.settle(ctx))
 	must.Do(t, closeIn(c, await.Patience))
@@ -167,7 +167,7 @@ func TestIdleTopicsCostLittle(t *testing.T) {
 	})
 	rdb.AddHook(seen)
 	for i := range c.topics {
-		wakeHandler{c.crew}.Missed(i)
+		wakeHandler{c.running}.Missed(i)
 	}
 	await.True(t, "each topic is looked after", func() bool {
 		seen.mu.Lock()
@@ -201,7 +201,7 @@ func TestLookAmongManySlots(t *testing.T) {
 	start(t, c)
 	must.Do(t, rdb.ZAdd(ctx, keysOf(sound.Topic.Topic, 9).Store, redisZ(100, "a")).Err())
 	for i := range c.topics {
-		wakeHandler{c.crew}.Missed(i)
+		wakeHandler{c.running}.Missed(i)
 	}
 	n.awaitAll(t, []string{"a"})
 	seen.mu.Lock()
@@ -243,6 +243,6 @@ func TestBackoffHoldsUpNoLook(t *testing.T) {
 	start(t, c)
 	await.Signal(t, "a look has seen a batch that is to be taken over", called)
 	must.Do(t, rdb.ZAdd(ctx, keysOf(sound, 0).Store, redisZ(100, "sound")).Err())
-	wakeHandler{c.crew}.Missed(topics)
+	wakeHandler{c.running}.Missed(topics)
 	n.awaitAll(t, []string{"sound"})
 }

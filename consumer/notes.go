@@ -91,7 +91,7 @@ func overOf(b *batch) (contents []string) {
 }
 
 // makeSweeper makes what removes the notes of messages that are over, if any topic has notes.
-func (w *crew) makeSweeper() {
+func (w *running) makeSweeper() {
 	var topics []*sweeper.Topic
 	for _, t := range w.topics {
 		if t.Notes {

@@ -43,7 +43,7 @@ func (r Rate) validate() error {
 }
 
 // limit has a topic go by its options and by the limit that a person has set.
-func (w *crew) limit(t *topic, p protocol.Policy) {
+func (w *running) limit(t *topic, p protocol.Policy) {
 	o := t.opts
 	intake.Limit(t.scheduled, intake.Options{
 		PerSecond: o.Rate.PerSecond, Burst: o.Rate.Burst, Concurrency: o.Concurrency, Timeless: frozen.Clock(w.turns.rdb) != nil, // as in package rmqtest

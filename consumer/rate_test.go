@@ -127,7 +127,7 @@ func TestPolicyHoldsAtOnce(t *testing.T) {
 		<-release
 		return nil
 	}))
-	scheduled := c.crew.scheduled[0]
+	scheduled := c.running.scheduled[0]
 	allowed := func(want int) func() bool {
 		return func() bool { return scheduled.Allowed() == want }
 	}
@@ -161,10 +161,10 @@ func TestPolicyHoldsFromTheStart(t *testing.T) {
 		c := newConsumer(t, rdb, Config{})
 		must.Do(t, c.Listen(topic, n.done(), ListenOptions{Rate: Rate{PerSecond: own}}))
 		start(t, c)
-		if got := c.crew.scheduled[0].Allowed(); got != 2 {
+		if got := c.running.scheduled[0].Allowed(); got != 2 {
 			t.Errorf("%d handlers are allowed at the start", got)
 		}
-		if got := c.crew.scheduled[0].Rate(); got.PerSecond != want {
+		if got := c.running.scheduled[0].Rate(); got.PerSecond != want {
 			t.Errorf("with %g of its own: %g a second, not %g", own, got.PerSecond, want)
 		}
 	}

@@ -15,7 +15,7 @@ func (c *Consumer) settle(ctx context.Context) error {
 	if !running {
 		return nil
 	}
-	if err := c.crew.planner.Settle(ctx); err != nil {
+	if err := c.running.planner.Settle(ctx); err != nil {
 		return fmt.Errorf("settle the plans: %w", err)
 	}
 	for _, t := range c.topics {
@@ -26,15 +26,15 @@ func (c *Consumer) settle(ctx context.Context) error {
 	settled := make(chan struct{})
 	go func() {
 		defer close(settled)
-		c.crew.schedule.Settle()
+		c.running.schedule.Settle()
 	}()
 	select {
 	case <-settled:
 	case <-ctx.Done():
 		return fmt.Errorf("settle: %w", ctx.Err())
 	}
-	if c.crew.deaths != nil {
-		if err := c.crew.deaths.Settle(ctx); err != nil {
+	if c.running.deaths != nil {
+		if err := c.running.deaths.Settle(ctx); err != nil {
 			return fmt.Errorf("settle the deaths: %w", err)
 		}
 	}

@@ -271,7 +271,7 @@ func TestTimeToLiveEndsWhileTheLeaseIsRenewed(t *testing.T) {
 	put(t, rdb, topic, 0, map[string]string{"m": ending(began.Add(time.Minute))})
 	c := newConsumer(t, rdb, Config{})
 	rdb.AddHook(&lateRenewal{clock, func() {
-		for _, x := range c.crew.schedule.Assigned(c.topics[0].scheduled) {
+		for _, x := range c.running.schedule.Assigned(c.topics[0].scheduled) {
 			asSlot(x).watchdog.Doubt()
 		}
 	}})

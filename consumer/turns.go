@@ -32,7 +32,7 @@ type turns struct {
 	publisher *wakeups.Publisher
 	deaths    *deaths.Reporter // nil: no topic has a listener to the dead
 	sweeper   *sweeper.Sweeper // nil: no topic has notes
-	news      *news            // nil: nothing observes
+	events    *events          // nil: nothing observes
 }
 
 // Ask prepares the next turn of a slot.
@@ -48,8 +48,8 @@ func (c *turns) Show(all []worker.Answer, at time.Time) {
 		taken += len(all[i].Contents)
 	}
 	c.pace.Took(taken, at, c.schedule.Busy) // first: the batches go by it
-	if c.news != nil {
-		c.news.answers(all)
+	if c.events != nil {
+		c.events.answers(all)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // wakeHandler acts on what other workers and producers publish.
-type wakeHandler struct{ *crew }
+type wakeHandler struct{ *running }
 
 // Woken has a slot look when something is due there.
 func (h wakeHandler) Woken(topic, slot int, in time.Duration) {

@@ -122,5 +122,5 @@ func TestMuteZooKeeper(t *testing.T) {
 		t.Error("Close says that all is well")
 	}
 	proxy.Cut()
-	c.crew.life.WaitLate()
+	c.running.life.WaitLate()
 }

@@ -40,10 +40,10 @@
 // quarter more. So batches in hand when a calm topic begins to fail can still go to the end; that is what drawn places
 // are for.
 //
-// # A permit, not only a place
+// # A pass, not only a place
 //
 // The schedule counts places, and a batch that was taken just before has one. So while messages are begun one by one
-// each has a permit of the breaker; what has none goes back, unspent. An end without a permit, or with an old one, does
+// each has a pass of the breaker; what has none goes back, unspent. An end without a pass, or with an old one, does
 // not end the waiting for a probe.
 package breaker
 
@@ -97,10 +97,10 @@ type Breaker struct {
 	pause   time.Duration
 	probeAt time.Time
 
-	// Where one message is begun at a time it has a permit.
-	permits uint32 // so far
-	out     uint32 // the one that a handler has; 0: none
-	giveUp  time.Time
+	// Where one message is begun at a time it has a pass.
+	passes uint32 // so far
+	out    uint32 // the one that a handler has; 0: none
+	giveUp time.Time
 }
 
 const (
@@ -118,11 +118,11 @@ const (
 // State is how a breaker is.
 type State uint32
 
-// The states. In those of probes, too, a message needs a permit.
+// The states. In those of probes, too, a message needs a pass.
 const (
 	Calm       State = iota // a success changes nothing
 	Counting                // it may
-	OneByOne                // a message needs a permit
+	OneByOne                // a message needs a pass
 	ProbeRetry              // the next probe is a retry, if one is due
 	ProbeLast               // it is a first delivery: the last of those that are due
 	ProbeDrawn              // one of these, in a place that is drawn
@@ -162,7 +162,7 @@ func New(most int, longest time.Duration) *Breaker {
 // Probing reports whether only probes are begun.
 func (b *Breaker) Probing() bool { return !b.since.IsZero() }
 
-// oneByOne reports whether a message needs a permit.
+// oneByOne reports whether a message needs a pass.
 func (b *Breaker) oneByOne() bool {
 	return b.Probing() || len(b.failed) >= fewContents && b.tries >= b.bears+max(0, probeAfter-carefulAfter-b.most)
 }
@@ -193,17 +193,17 @@ func (b *Breaker) Next() time.Time {
 	return time.Time{}
 }
 
-// Begin reports whether a message may be begun. Its end goes with the permit, which is 0 if it
+// Begin reports whether a message may be begun. Its end goes with the pass, which is 0 if it
 // needs none. A handler is not waited for longer than some time.
-func (b *Breaker) Begin(now time.Time, within time.Duration) (permit uint32, ok bool) {
+func (b *Breaker) Begin(now time.Time, within time.Duration) (pass uint32, ok bool) {
 	switch {
 	case !b.oneByOne():
 		return 0, true
 	case b.out != 0 || b.Probing() && now.Before(b.probeAt):
 		return 0, false
 	}
-	b.permits = max(1, b.permits+1)
-	b.out, b.giveUp = b.permits, now.Add(within)
+	b.passes = max(1, b.passes+1)
+	b.out, b.giveUp = b.passes, now.Add(within)
 	if b.Probing() {
 		b.probes++
 		b.tried, b.way = b.way, nextWay(b.way)
@@ -211,10 +211,10 @@ func (b *Breaker) Begin(now time.Time, within time.Duration) (permit uint32, ok 
 	return b.out, true
 }
 
-// Returned notes that a handler with a permit has ended, and reports whether that was the one
+// Returned notes that a handler with a pass has ended, and reports whether that was the one
 // waited for.
-func (b *Breaker) Returned(permit uint32) bool {
-	mine := permit != 0 && permit == b.out
+func (b *Breaker) Returned(pass uint32) bool {
+	mine := pass != 0 && pass == b.out
 	if mine {
 		b.out = 0
 	}
@@ -232,8 +232,8 @@ type Message struct {
 // that succeed says nothing about these, so the next probe comes soon, unless that has been so very
 // often: an outage is not to spend what such messages have left. A probe that was to be a first delivery,
 // and was a retry because its slot has no other, is made up for in the next slot.
-func (b *Breaker) Fails(now time.Time, permit uint32, m Message) {
-	mine := b.Returned(permit)
+func (b *Breaker) Fails(now time.Time, pass uint32, m Message) {
+	mine := b.Returned(pass)
 	if !m.Known && !b.Probing() {
 		b.count(now, m.Content)
 	}
@@ -282,8 +282,8 @@ func (b *Breaker) probeFailed(now time.Time) {
 }
 
 // Succeeds notes that a handler has succeeded.
-func (b *Breaker) Succeeds(permit uint32) {
-	b.Returned(permit)
+func (b *Breaker) Succeeds(pass uint32) {
+	b.Returned(pass)
 	if b.streak++; b.tries >= b.bears && len(b.failed) >= fewContents {
 		b.bears = min(bearsMore*b.bears, bearsMost)
 	} else if b.streak >= reassuring {

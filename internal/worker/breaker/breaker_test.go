@@ -23,7 +23,7 @@ type rig struct {
 
 type handlerEnd struct {
 	at      time.Time
-	permit  uint32
+	pass    uint32
 	content uint64
 	fails   bool
 }
@@ -44,13 +44,13 @@ func newRig(most int) *rig {
 func (r *rig) run(until time.Time, next func() (content uint64, took time.Duration, fails bool)) {
 	for r.now.Before(until) {
 		for len(r.running) < min(r.most, max(r.Places(r.now), 1)) || r.oneByOne() && len(r.running) < r.most {
-			permit, ok := r.Begin(r.now, time.Minute)
+			pass, ok := r.Begin(r.now, time.Minute)
 			if !ok {
 				break
 			}
 			r.begun++
 			content, took, fails := next()
-			heap.Push(&r.running, handlerEnd{r.now.Add(took), permit, content, fails})
+			heap.Push(&r.running, handlerEnd{r.now.Add(took), pass, content, fails})
 		}
 		at, handler := r.Next(), false
 		if len(r.running) > 0 && (at.IsZero() || !r.running[0].at.After(at) || !at.After(r.now)) {
@@ -63,9 +63,9 @@ func (r *rig) run(until time.Time, next func() (content uint64, took time.Durati
 		e := heap.Pop(&r.running).(handlerEnd)
 		was := r.outage
 		if e.fails {
-			r.Fails(r.now, e.permit, Message{Content: e.content, Retry: e.permit%2 == 1})
+			r.Fails(r.now, e.pass, Message{Content: e.content, Retry: e.pass%2 == 1})
 		} else {
-			r.Succeeds(e.permit)
+			r.Succeeds(e.pass)
 		}
 		if r.outage && !was {
 			r.outages++
@@ -331,14 +331,14 @@ func TestPassesOverWhatIsKnown(t *testing.T) {
 			begun, good := r.now, rand.IntN(slots)
 			for slot := 0; r.Probing(); slot = (slot + 1) % slots {
 				r.now = r.Next()
-				permit, ok := r.Begin(r.now, time.Minute)
+				pass, ok := r.Begin(r.now, time.Minute)
 				switch {
 				case !ok:
 					t.Fatal("no probe")
 				case slot == good && r.tried != ProbeRetry:
-					r.Succeeds(permit)
+					r.Succeeds(pass)
 				default:
-					r.Fails(r.now, permit, Message{Content: uint64(slot), Retry: true, Known: true})
+					r.Fails(r.now, pass, Message{Content: uint64(slot), Retry: true, Known: true})
 				}
 			}
 			if took, most := r.now.Sub(begun), time.Duration(slots)*firstPause; took > most {
@@ -355,8 +355,8 @@ func TestExcusesSomeProbes(t *testing.T) {
 	probe := func(want time.Duration) {
 		t.Helper()
 		r.now = r.Next()
-		permit, _ := r.Begin(r.now, time.Minute)
-		r.Fails(r.now, permit, Message{Content: 1, Retry: true, Known: true})
+		pass, _ := r.Begin(r.now, time.Minute)
+		r.Fails(r.now, pass, Message{Content: 1, Retry: true, Known: true})
 		if got := r.probeAt.Sub(r.now); got != want {
 			t.Fatalf("probe %d: the next one after %v, not %v", r.probes, got, want)
 		}
@@ -385,9 +385,9 @@ func TestProbesInThreeWays(t *testing.T) {
 	const n = 4000
 	for range n {
 		r.now = r.Next()
-		permit, _ := r.Begin(r.now, time.Minute)
+		pass, _ := r.Begin(r.now, time.Minute)
 		count[r.tried]++
-		r.Fails(r.now, permit, Message{Content: 1})
+		r.Fails(r.now, pass, Message{Content: 1})
 	}
 	if len(count) != 3 || count[ProbeRetry] < n*2/5 || count[ProbeLast] < n/5 || count[ProbeDrawn] < n/5 {
 		t.Errorf("%v of %d probes", count, n)
@@ -405,7 +405,7 @@ func TestGivesUpAProbe(t *testing.T) {
 	r.now = r.Next()
 	first, ok := r.Begin(r.now, time.Minute)
 	if !ok || first == 0 || r.Places(r.now) != 1 {
-		t.Errorf("a probe after %v: %v, permit %d", firstPause, ok, first)
+		t.Errorf("a probe after %v: %v, pass %d", firstPause, ok, first)
 	}
 	if _, ok := r.Begin(r.now, time.Minute); ok {
 		t.Error("two probes at a time")

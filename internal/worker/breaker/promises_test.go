@@ -31,8 +31,8 @@ func failuresUntilItProbes() (n int) {
 func longestProbePause() (longest time.Duration) {
 	b, now := New(64, LongestPause), time.Unix(1e9, 0)
 	for n := range uint64(200) {
-		permit, _ := b.Begin(now, time.Minute)
-		b.Fails(now, permit, Message{Content: n})
+		pass, _ := b.Begin(now, time.Minute)
+		b.Fails(now, pass, Message{Content: n})
 		if b.Probing() {
 			longest = max(longest, b.probeAt.Sub(now))
 			now = b.probeAt

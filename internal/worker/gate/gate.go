@@ -65,8 +65,8 @@ func (g *Gate) State() breaker.State { return breaker.State(g.state.Load()) }
 var seed = maphash.MakeSeed()
 
 // Begin reports whether a message may be begun of a batch that was taken in a state, and with which
-// permit it ends.
-func (g *Gate) Begin(taken breaker.State) (permit uint32, ok bool) {
+// pass it ends.
+func (g *Gate) Begin(taken breaker.State) (pass uint32, ok bool) {
 	if g.State() < breaker.OneByOne { // nearly always
 		return 0, true
 	}
@@ -82,13 +82,13 @@ func (g *Gate) Begin(taken breaker.State) (permit uint32, ok bool) {
 	if g.Breaker.Probing() && taken != g.State() { // it was not taken as this probe
 		return 0, false
 	}
-	permit, ok = g.Breaker.Begin(now, g.Within)
+	pass, ok = g.Breaker.Begin(now, g.Within)
 	g.settleLocked(now)
 	if !ok && g.wanted == 1 && g.single > 1 { // the slot that asks has a place too many
 		g.single--
 		g.Places.Allow(schedule.ByBreaker, g.single)
 	}
-	return permit, ok
+	return pass, ok
 }
 
 // Evidence is what the end of a handler shows about what the handlers of its topic need.
@@ -107,10 +107,10 @@ type Message struct {
 	FirstFailure time.Time // by the clock of Redis; zero: it had not failed before
 }
 
-// Ended notes what the end of a handler shows that began with a permit. If it had several messages, m is the first. For
+// Ended notes what the end of a handler shows that began with a pass. If it had several messages, m is the first. For
 // people why says what has failed; it is asked seldom.
-func (g *Gate) Ended(permit uint32, e Evidence, m Message, why func() string) {
-	if permit == 0 && (e == NoEvidence || e == Success && g.State() == breaker.Calm) { // nearly always
+func (g *Gate) Ended(pass uint32, e Evidence, m Message, why func() string) {
+	if pass == 0 && (e == NoEvidence || e == Success && g.State() == breaker.Calm) { // nearly always
 		return
 	}
 	g.mu.Lock()
@@ -121,17 +121,17 @@ func (g *Gate) Ended(permit uint32, e Evidence, m Message, why func() string) {
 	now := time.Now()
 	switch e {
 	case Success:
-		g.Breaker.Succeeds(permit)
+		g.Breaker.Succeeds(pass)
 	case Failure:
 		known := !m.FirstFailure.IsZero() && m.FirstFailure.UnixMicro() < g.good.Load()
-		g.Breaker.Fails(now, permit, breaker.Message{Content: maphash.String(seed, m.Content), Retry: m.Attempt > 1, Known: known})
+		g.Breaker.Fails(now, pass, breaker.Message{Content: maphash.String(seed, m.Content), Retry: m.Attempt > 1, Known: known})
 		if _, _, on := g.Breaker.Outage(); on && g.said.Since.IsZero() {
 			g.why = why()
 		}
 	default:
-		g.Breaker.Returned(permit)
+		g.Breaker.Returned(pass)
 	}
-	if permit != 0 {
+	if pass != 0 {
 		g.wanted = asBefore
 	}
 	g.settleLocked(now)

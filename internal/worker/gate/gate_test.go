@@ -49,7 +49,7 @@ func TestRest(t *testing.T) {
 				await.Pass(time.Second)
 				synctest.Wait()
 			}
-			if permit, ok := g.Begin(g.State()); !ok || permit != 0 || g.Places.Allowed() != 64 || g.State() != breaker.Calm {
+			if pass, ok := g.Begin(g.State()); !ok || pass != 0 || g.Places.Allowed() != 64 || g.State() != breaker.Calm {
 				t.Errorf("after a rest: %v, %d places", ok, g.Places.Allowed())
 			}
 			g.Close()

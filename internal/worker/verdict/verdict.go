@@ -13,7 +13,7 @@ import (
 type Verdict struct {
 	Fate     Fate
 	Overload bool   // too much for what is behind the handler: it timed out, or was pushed back
-	Permit   uint32 // that it was begun with; see package gate
+	Pass     uint32 // that it was begun with; see package gate
 	Delay    time.Duration
 	Reason   string
 	Err      error         // that the listener returned, and why its context had ended

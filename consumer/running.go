@@ -31,8 +31,8 @@ import (
 	"github.com/slotmq/go-rmq/internal/worker/watchdog"
 )
 
-// crew is all that does the work between Start and Close.
-type crew struct {
+// running is all that does the work between Start and Close.
+type running struct {
 	life       *lifetime.Lifetime
 	away       *away.Watch
 	topics     []*topic
@@ -50,15 +50,15 @@ type crew struct {
 	deaths     *deaths.Reporter     // nil: no topic has a listener to the dead
 	sweeper    *sweeper.Sweeper     // nil: no topic has notes
 	observers  *observers.Observers // nil: nothing observes
-	news       *news                // nil: likewise
+	events     *events              // nil: likewise
 	outages    *gate.Outages
 	longRuns   *longrun.Reporter
 }
 
-// newCrew makes the fleet, which compares the definitions. The rest waits until they agree:
+// newRunning makes the fleet, which compares the definitions. The rest waits until they agree:
 // only then is it known how many slots there are.
-func newCrew(c *Consumer) *crew {
-	w := &crew{life: lifetime.New(), topics: c.topics}
+func newRunning(c *Consumer) *running {
+	w := &running{life: lifetime.New(), topics: c.topics}
 	w.away = &away.Watch{Log: c.away, Redis: c.rdb, Ctx: w.life.Background, Go: func(look func()) bool {
 		w.life.Go(look)
 		return true
@@ -79,7 +79,7 @@ func newCrew(c *Consumer) *crew {
 }
 
 // build makes everything else.
-func (w *crew) build(c *Consumer) {
+func (w *running) build(c *Consumer) {
 	w.scheduled = make([]*schedule.Topic, len(w.topics))
 	for i, t := range w.topics {
 		w.scheduled[i] = t.schedule() // anew, if an earlier start failed
@@ -95,7 +95,7 @@ func (w *crew) build(c *Consumer) {
 		watching = append(slices.Clone(watching), c.cfg.Journal)
 	}
 	if w.observers = observers.New(watching, c.log); w.observers != nil {
-		w.news = &news{life: w.life, observers: w.observers, schedule: w.schedule}
+		w.events = &events{life: w.life, observers: w.observers, schedule: w.schedule}
 		w.schedule.Moves.Record()
 	}
 	w.outages = gate.NewOutages(gate.OutagesConfig{
@@ -119,7 +119,7 @@ func (w *crew) build(c *Consumer) {
 			life: w.life, schedule: w.schedule, rdb: c.rdb, scripts: c.scripts, pace: c.pace, log: c.log, away: w.away,
 			server: expiry.Server{Redis: c.rdb, Requests: w.life.Requests}, hide: hide, watching: watchdog.Config{Life: w.life, Scripts: c.scripts, Away: w.away, Hide: hide, AskEvery: c.cfg.Lease / 3},
 		},
-		takeovers: takeovers, fleet: w.fleet, publisher: w.publisher, deaths: w.deaths, sweeper: w.sweeper, news: w.news,
+		takeovers: takeovers, fleet: w.fleet, publisher: w.publisher, deaths: w.deaths, sweeper: w.sweeper, events: w.events,
 	}
 	w.worker = worker.New(worker.Config{
 		Life: w.life, Redis: c.rdb, Scripts: c.scripts, Schedule: w.schedule, Away: w.away, Log: c.log, Face: w.turns,
@@ -135,7 +135,7 @@ func (w *crew) build(c *Consumer) {
 }
 
 // makePolicies makes what limits topics as a person has said.
-func (w *crew) makePolicies() {
+func (w *running) makePolicies() {
 	names := make([]string, len(w.topics))
 	for i, t := range w.topics {
 		names[i] = t.Qualified
@@ -148,7 +148,7 @@ func (w *crew) makePolicies() {
 }
 
 // makeSubscriber makes what hears the wake-ups of the topics.
-func (w *crew) makeSubscriber(c *Consumer) {
+func (w *running) makeSubscriber(c *Consumer) {
 	heard := make([]wakeups.Topic, len(w.topics))
 	for i, t := range w.topics {
 		heard[i] = wakeups.Topic{Name: t.Qualified, Slots: t.Slots}
@@ -158,7 +158,7 @@ func (w *crew) makeSubscriber(c *Consumer) {
 
 // newGate makes the gate of a topic. Where a test moves the clock of Redis no breaker would ever
 // see its pauses end.
-func (w *crew) newGate(c *Consumer, t *topic) *gate.Gate {
+func (w *running) newGate(c *Consumer, t *topic) *gate.Gate {
 	cfg := gate.Config{Places: t.scheduled, Most: t.opts.Concurrency, Within: t.opts.hung, Report: w.outages.Of(t.Topic.Topic, t.Qualified)}
 	if !t.opts.NoBreaker && frozen.Clock(c.rdb) == nil {
 		cfg.Breaker = breaker.New(cfg.Most, c.longestPause)
@@ -167,7 +167,7 @@ func (w *crew) newGate(c *Consumer, t *topic) *gate.Gate {
 }
 
 // newLongRuns makes what shows people which messages are handled for long.
-func newLongRuns(c *Consumer, w *crew) *longrun.Reporter {
+func newLongRuns(c *Consumer, w *running) *longrun.Reporter {
 	topics := make([]*longrun.Topic, len(w.topics))
 	for i, t := range w.topics {
 		topics[i] = &longrun.Topic{
@@ -181,7 +181,7 @@ func newLongRuns(c *Consumer, w *crew) *longrun.Reporter {
 }
 
 // gained has the slots of a topic looked at, some of which are new to the worker.
-func (w *crew) gained(t *schedule.Topic) {
+func (w *running) gained(t *schedule.Topic) {
 	w.lookout.Hurry(t)
 	w.planner.Hurry(t)
 	if w.deaths != nil {
@@ -193,7 +193,7 @@ func (w *crew) gained(t *schedule.Topic) {
 }
 
 // run begins the work. The worker has joined the others.
-func (w *crew) run(sub *wakeups.Subscription) {
+func (w *running) run(sub *wakeups.Subscription) {
 	w.worker.Start()
 	w.life.Go(w.schedule.Alarm)
 	w.life.Go(func() { w.subscriber.Run(sub) })
@@ -210,20 +210,20 @@ func (w *crew) run(sub *wakeups.Subscription) {
 	if w.sweeper != nil {
 		w.life.Go(w.sweeper.Run)
 	}
-	if w.news != nil {
-		w.life.Go(w.news.run)
+	if w.events != nil {
+		w.life.Go(w.events.run)
 	}
 }
 
 // leaveFleet takes the worker out, within grace.
-func (w *crew) leaveFleet(how func(ctx context.Context)) {
+func (w *running) leaveFleet(how func(ctx context.Context)) {
 	ctx, cancel := context.WithTimeout(w.life.Requests, grace)
 	defer cancel()
 	how(ctx)
 }
 
 // leave leaves every slot and returns when nothing of the worker runs any more.
-func (w *crew) leave() {
+func (w *running) leave() {
 	// The others learn first that the slots are theirs, so that they wait for
 	// each as it is left.
 	w.leaveFleet(w.fleet.Leave)
