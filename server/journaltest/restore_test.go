@@ -249,7 +249,7 @@ func TestRestoreDefines(t *testing.T) {
 	}
 
 	n.empty()
-	must.Do(t, n.rdb.HSet(ctx, protocol.DefinitionKey(n.topic.Name), "kind", "priority", "slots", 2, "literal", 0, "notes", 0, "layout", 2).Err())
+	must.Do(t, n.rdb.HSet(ctx, protocol.DefinitionKey(n.topic.Name), "kind", "priority", "slots", 2, "literal", 0, "notes", 1, "layout", 1).Err())
 	for _, dry := range []bool{false, true} {
 		_, err := n.recovery().Restore(ctx, recovery.Restore{DryRun: dry, Patience: -1})
 		oneLine(t, err, "topic "+n.topic.Name, "Kind is fixed-time in this program and priority in Redis", "Notes is false in this program and true in Redis")
