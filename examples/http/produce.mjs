@@ -80,9 +80,9 @@ function refuse(why) {
 async function main(topic, given, content) {
   if (content === undefined) refuse('node produce.mjs TOPIC PRIORITY-OR-TIME CONTENT')
   const redis = new Redis(process.env.REDIS ?? '127.0.0.1:6379')
-  const [kind, slots, literal, layout] = await redis.call('HMGET', `rmq:def{${topic}}`, 'kind', 'slots', 'literal', 'layout')
+  const [kind, slots, literal, notes, layout] = await redis.call('HMGET', `rmq:def{${topic}}`, 'kind', 'slots', 'literal', 'notes', 'layout')
   if (kind === null) refuse(`there is no topic ${topic}: define it by rmq send ${topic} ${content} --kind …`)
-  if (layout !== '1' || (literal === '1' && kind === 'range-merge')) refuse(`topic ${topic} needs a script for each send: use the gateway`)
+  if (layout !== '1' || notes === '1' || (literal === '1' && kind === 'range-merge')) refuse(`topic ${topic} needs a script for each send: use the gateway`)
   const value = kind === 'priority' ? Number(given) : Math.trunc(parseFloat(given) * units[given.at(-1)])
   if (kind === 'priority' && !(value >= 17 && value < 2 ** 53)) refuse('the priority must be 17 to 9007199254740991')
   const [seconds, micros] = await redis.call('TIME')
