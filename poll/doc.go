@@ -12,8 +12,10 @@
 //
 // # When the time to run is over
 //
-// Nothing in your process ends a take: the next turn of anybody at its slot, of a taker or a listener, takes the messages over, and
-// they have spent an attempt. Until that turn Finish counts, however late it is.
+// Nothing in your process ends a take. Its time to run is the lease of the slot (Until): the next turn of anybody there,
+// of a taker or a listener, takes the messages over (luascripts/turn/finish.lua). They have spent an attempt, and
+// wait for their retry like others that failed; after the 17th they are dead. Until that turn Finish counts, however
+// late it is; then it reports that it did not count.
 //
 // # What holds
 //

@@ -6,7 +6,7 @@ import (
 )
 
 // outstanding is what this process has taken from a topic and not finished. The concurrency to which a person has limited the topic
-// counts these batches, until they are finished or their time to run is over.
+// counts these batches, until they are finished or their time to run is over. It ends no batch.
 type outstanding struct {
 	changed func() // there may be room for more or fewer
 

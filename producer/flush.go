@@ -9,9 +9,9 @@ import (
 	"github.com/slotmq/go-rmq/internal/servers/wait"
 )
 
-// Wake-ups travel with the next flight. They may only be published after the replies, since a worker that looks earlier
-// finds nothing and sleeps on. Waiting for a round trip of their own would slow every send. If no flight follows, they
-// go alone.
+// A wake-up must come behind the commands that store its message, in the same write or later (see announce): a worker
+// that looks earlier finds nothing and sleeps on. Those that wait for answers travel with the next flight, since a round
+// trip of their own would slow every send. If no flight follows, they go alone.
 
 // Wake-ups wait for each other. A busy writer publishes once in a millisecond at most. Each wake-up costs Redis,
 // and every worker that gets it, as much as some messages; and workers hardly sleep while messages come that fast.

@@ -24,7 +24,7 @@ func Recurring(t message.Topic, r message.Recurring, maxContent int) error {
 		return Invalid("Content", strconv.Itoa(n)+" bytes long", "1 to "+strconv.Itoa(maxContent)+" bytes")
 	}
 	switch {
-	case t.Kind == message.KindPriority:
+	case !t.Kind.Timed():
 		return Priority(r.Priority)
 	case r.Priority != 0:
 		return Invalid("Priority", strconv.FormatInt(r.Priority, 10), "0 in a topic of kind "+t.Kind.String()+", which has times")

@@ -222,8 +222,9 @@ func (p *topicPage) PerMessage() string {
 
 // MergedWords says where that is from, or why it is not known.
 func (p *topicPage) MergedWords() string {
+	kind, _ := message.ParseKind(p.Kind)
 	switch {
-	case !p.Notes && p.Kind != message.KindRangeMerge.String(): // few expect that its messages merge
+	case !p.Notes && !kind.FirstWins(): // few expect that its messages merge
 		return ""
 	case !p.Notes:
 		return "Sends per message are known only for topics with Notes. The metric rmq_merged_total counts merges in all topics."

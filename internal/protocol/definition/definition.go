@@ -75,7 +75,7 @@ func AgreeAll(ctx context.Context, s *protocol.Scripts, names []string, topics [
 		t.Topic = Full(t.Topic)
 		full[i], wants[i] = t, of(t.Topic)
 		wants[i].Sharing, wants[i].Tree, wants[i].MaxLate = by.Way, by.Tree, t.MaxLate
-		if t.Kind != message.KindFixedTime { // the only one that is sent for a time that may have passed; to tell costs a write
+		if !t.Kind.Timed() || t.Kind.FirstWins() { // the only one that is sent for a time that may have passed; to tell costs a write
 			wants[i].MaxLate = -1
 		}
 		wants[i].Namespace = strings.TrimSuffix(strings.TrimSuffix(names[i], t.Name), ":")

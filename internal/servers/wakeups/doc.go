@@ -3,8 +3,14 @@
 // and asks a holder about its batch. A [Subscriber] receives that, and the wake-ups that
 // producers publish.
 //
-// A message that gets lost costs only time: what it announced is found by the safety look, see
-// package lookout.
+// # Where a wake-up gets lost
+//
+//   - Its sender gives up or dies after the write and before the publication: package producer, in wake.go.
+//   - A program of another kind adds to a slot by a plain ZADD and publishes nothing.
+//   - The subscription breaks. When it stands again the handler hears Missed, and looks at all slots.
+//   - It comes while a turn at the slot is under way. The schedule notes it, and another turn follows.
+//
+// The first two cost only time: what was announced is found by the safety look, see package lookout.
 //
 // # Subscriptions, watched
 //

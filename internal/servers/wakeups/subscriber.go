@@ -54,8 +54,8 @@ type Handler interface {
 	MembersChanged(topic int)                // workers came or went
 	PolicyChanged(topic int)                 // a person has limited the topic, or ended that
 	Led(topic int, w flow.Word)              // another worker says how many handlers it tries
-	Overslept(topic int)                     // messages may have come without a wake-up
-	Missed(topic int)                        // anything may have been missed
+	Overslept(topic int)                     // wake-ups may have been missed, and nothing else
+	Missed(topic int)                        // anything that is published may have been missed
 }
 
 // Topic is one to subscribe to.

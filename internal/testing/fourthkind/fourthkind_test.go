@@ -103,10 +103,14 @@ func TestFourthKind(t *testing.T) {
 // asksForKinds is a branch of a switch over the types of messages.
 var asksForKinds = regexp.MustCompile(`(?m)^\s*case (message\.|rmq\.)?(RangeMerge|Priority|FixedTime)\b[^.]*:$`)
 
-// Nobody else asks which of the three a message is: there a fourth one would be passed over.
+// asksForKind is a comparison with one kind.
+var asksForKind = regexp.MustCompile(`[!=]= (message\.|rmq\.)?Kind(RangeMerge|Priority|FixedTime)\b`)
+
+// Nobody else asks which of the three a message is: there a fourth one would be passed over. What is written for people
+// says which fields it has for which kind; all others ask a kind what it means.
 func TestKindsAreToldApartInTwoFiles(t *testing.T) {
 	t.Parallel()
-	var asking []string
+	var asking, comparing []string
 	must.Do(t, filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -117,12 +121,19 @@ func TestKindsAreToldApartInTwoFiles(t *testing.T) {
 			return nil
 		}
 		text, err := os.ReadFile(path)
+		name := filepath.ToSlash(strings.TrimPrefix(path, filepath.FromSlash(root)+string(filepath.Separator)))
 		if asksForKinds.Match(text) {
-			asking = append(asking, filepath.ToSlash(strings.TrimPrefix(path, filepath.FromSlash(root)+string(filepath.Separator))))
+			asking = append(asking, name)
+		}
+		if asksForKind.Match(text) && !strings.HasPrefix(name, "bench/") && !strings.HasPrefix(name, "examples/") {
+			comparing = append(comparing, name)
 		}
 		return err
 	}))
 	if want := []string{"internal/checked/message.go", "message/message.go"}; !slices.Equal(asking, want) {
 		t.Errorf("%q tell kinds of messages apart, and only %q should", asking, want)
+	}
+	if want := []string{"internal/text/wire/draft.go"}; !slices.Equal(comparing, want) {
+		t.Errorf("%q compare with one kind, and only %q should", comparing, want)
 	}
 }

@@ -3,8 +3,9 @@
 //
 // # When a message is dead
 //
-// [Last] decides in Go whether a delivery is the last one. turn.lua decides the same in Redis, where nobody says anything
-// of a message: when its worker died.
+// A message is dead when its handler says so, when it came too late (package expiry), or after its last delivery. [Last]
+// says in Go which one is the last: that of MaxAttempts, 17 at most. In Redis the step finish.lua of turn.lua puts what is
+// to die among the dead, and all that fails without a retry left: also where no verdict came, because its worker died.
 //
 // # Errors of a user
 //
