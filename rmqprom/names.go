@@ -62,7 +62,8 @@ var (
 	stateAge    = prometheus.NewDesc("rmq_state_age_seconds", "Age of the oldest figures of a topic in Redis that are shown.", nil, nil)
 )
 
-// ofMetrics and ofState are the metrics of a process, and those of what is stored.
+// ofMetrics and ofState are the metrics of a process, and those of what is stored. Each stands in dashboard.json, too, and
+// has its twin in rmqotel/instruments.go. What rmqd counts of itself is in server/gateway.
 var (
 	ofMetrics = []*prometheus.Desc{
 		sentMessages, consumedMessages, operationDuration, processDuration, merged, duplicates, failed, dead, snoozed,

@@ -113,7 +113,7 @@ func takenOf(h *poll.Held) taken {
 
 // counted is what POST /v1/finish and /v1/fail answer.
 type counted struct {
-	Counted bool `json:"counted"` // false: it had been finished before, or the time to run was over
+	Counted bool `json:"counted"` // false: it had been finished before, or was taken over because its time to run had ended
 }
 
 func (t *takes) finish(c *call, asked request.Finish) error {
