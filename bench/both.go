@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/bench/internal/servers"
-	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -36,7 +36,7 @@ func (b *bench) both() error {
 	few := b.messages / 20 // the slow ones'
 	ours := &contestant{name: "RMQ", title: "RMQ, 16 slots", run: func() (servers.Sample, error) { return b.bothRMQ(p, usual, b.messages) }}
 	wide := &contestant{name: "RMQ 256", title: "RMQ, 256 slots", run: func() (servers.Sample, error) { return b.bothRMQ(p, 256, b.messages/2) }}
-	usually := &contestant{name: "RMQ 64", title: "RMQ, 64 slots, its default", run: func() (servers.Sample, error) { return b.bothRMQ(p, message.DefaultSlots, b.messages/2) }}
+	usually := &contestant{name: "RMQ 64", title: "RMQ, 64 slots, its default", run: func() (servers.Sample, error) { return b.bothRMQ(p, limits.DefaultSlots, b.messages/2) }}
 	var asynqs []*contestant
 	for _, workers := range asynqTries {
 		asynqs = append(asynqs, &contestant{

@@ -11,7 +11,7 @@ import (
 
 	"github.com/slotmq/go-rmq/bench/internal/report"
 	"github.com/slotmq/go-rmq/bench/internal/servers"
-	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -119,7 +119,7 @@ func (b *bench) team(place servers.Place, s *team) (r teamRound, err error) {
 	rdb := place.Dial()[0]
 	defer rdb.Close()
 	behind, times := &bottleneck{places: make(chan struct{}, picturesAtOnce)}, new(took)
-	topic := rmq.Topic{Name: "bench", Kind: rmq.KindFixedTime, Slots: message.DefaultSlots}
+	topic := rmq.Topic{Name: "bench", Kind: rmq.KindFixedTime, Slots: limits.DefaultSlots}
 	options := rmq.ListenOptions{}
 	if s.split {
 		if options.Flow.Min = usualConcurrency; !s.free {
@@ -204,7 +204,7 @@ func (b *bench) team(place servers.Place, s *team) (r teamRound, err error) {
 func (b *bench) backlogBehind(client *rmq.Client, topic rmq.Topic, s *team, during time.Duration) error {
 	n := picturesAtOnce * int(during/pictureTakes) * 5 / 4
 	if s.free {
-		n = s.last * message.DefaultSlots * int(during/aloneTakes+1)
+		n = s.last * limits.DefaultSlots * int(during/aloneTakes+1)
 	}
 	messages := make([]rmq.Message, n)
 	for i := range messages {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/slotmq/go-rmq/bench/internal/report"
 	"github.com/slotmq/go-rmq/bench/internal/servers"
-	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -92,7 +92,7 @@ func (b *bench) untouched(p servers.Place) error {
 		slots       int
 	}{
 		{"send and handle at once, 16 slots", "both", usual},
-		{"send and handle at once, 64 slots", "both", message.DefaultSlots},
+		{"send and handle at once, 64 slots", "both", limits.DefaultSlots},
 		{"handle a backlog, 16 slots", "drain", usual},
 	}
 	var all []*contestant // each behind the older build

@@ -8,7 +8,7 @@ import (
 
 	"github.com/slotmq/go-rmq/bench/internal/report"
 	"github.com/slotmq/go-rmq/bench/internal/servers"
-	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -50,7 +50,7 @@ func (b *bench) fairness() error {
 	if b.quick {
 		rows, during = 20_000, 2*time.Second
 	}
-	load := newTenants(100, message.DefaultSlots, rows, during)
+	load := newTenants(100, limits.DefaultSlots, rows, during)
 	cells := b.sharing(p, load)
 	all := make([]*contestant, len(cells))
 	for i, c := range cells {
@@ -90,11 +90,11 @@ func (b *bench) sharing(p servers.Place, load tenants) (all []*shared) {
 	theirs := func(queues map[string]int, queue func(string, bool) string) func(func(string)) (tenantQueue, error) {
 		return func(handle func(string)) (tenantQueue, error) { return newTenantAsynq(p, queues, queue, handle) }
 	}
-	add("RMQ, slot by tenant", message.DefaultSlots, ours(rmq.KindFixedTime, message.DefaultSlots, false))
+	add("RMQ, slot by tenant", limits.DefaultSlots, ours(rmq.KindFixedTime, limits.DefaultSlots, false))
 	add("RMQ, slot by tenant, 256 slots", 256, ours(rmq.KindFixedTime, 256, false))
-	add("RMQ, slot by tenant, import of lower priority", message.DefaultSlots, ours(rmq.KindPriority, message.DefaultSlots, false))
-	add("RMQ, no slot basis", 0, ours(rmq.KindFixedTime, message.DefaultSlots, true))
-	add("RMQ, no slot basis, import of lower priority", 0, ours(rmq.KindPriority, message.DefaultSlots, true))
+	add("RMQ, slot by tenant, import of lower priority", limits.DefaultSlots, ours(rmq.KindPriority, limits.DefaultSlots, false))
+	add("RMQ, no slot basis", 0, ours(rmq.KindFixedTime, limits.DefaultSlots, true))
+	add("RMQ, no slot basis, import of lower priority", 0, ours(rmq.KindPriority, limits.DefaultSlots, true))
 	add("asynq, one queue", 0, theirs(map[string]int{"default": 1}, func(string, bool) string { return "default" }))
 	add("asynq, import in a queue of lower weight", 0, theirs(map[string]int{"default": 9, "import": 1}, func(_ string, row bool) string {
 		if row {

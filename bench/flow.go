@@ -10,7 +10,7 @@ import (
 
 	"github.com/slotmq/go-rmq/bench/internal/report"
 	"github.com/slotmq/go-rmq/bench/internal/servers"
-	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -117,8 +117,8 @@ func (b *bench) flow(p servers.Place, c *flowing) (result servers.Sample, err er
 	times := poisson(rand.New(rand.NewPCG(1, 0)), neighbourRate, during) // the same in all rounds
 	pace := func(i int) time.Duration { return times[i] }
 	texts := contents(len(times), b.payload)
-	pictures := rmq.Topic{Name: "pictures", Kind: rmq.KindFixedTime, Slots: message.DefaultSlots}
-	neighbour := rmq.Topic{Name: "neighbour", Kind: rmq.KindFixedTime, Slots: message.DefaultSlots}
+	pictures := rmq.Topic{Name: "pictures", Kind: rmq.KindFixedTime, Slots: limits.DefaultSlots}
+	neighbour := rmq.Topic{Name: "neighbour", Kind: rmq.KindFixedTime, Slots: limits.DefaultSlots}
 	behind := &bottleneck{places: make(chan struct{}, picturesAtOnce)}
 	rdb := p.Dial()[0]
 	defer rdb.Close()

@@ -6,7 +6,7 @@ import (
 
 	"github.com/slotmq/go-rmq/bench/internal/report"
 	"github.com/slotmq/go-rmq/bench/internal/servers"
-	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
 )
 
 var goalsSection = section{
@@ -47,7 +47,7 @@ func (b *bench) goals() error {
 
 // widthGoals are about what slots cost while messages are sent and handled at once.
 func (b *bench) widthGoals(p servers.Place) (goals []goal, err error) {
-	widths := []int{usual, message.DefaultSlots, 256}
+	widths := []int{usual, limits.DefaultSlots, 256}
 	var ours []*contestant
 	for _, slots := range widths {
 		ours = append(ours, &contestant{name: fmt.Sprintf("%d slots", slots), run: func() (servers.Sample, error) { return b.bothRMQ(p, slots, b.messages) }})
@@ -69,7 +69,7 @@ func (b *bench) widthGoals(p servers.Place) (goals []goal, err error) {
 
 // lateGoals are about messages of which 200 are due at each whole second.
 func (b *bench) lateGoals(p servers.Place) (goals []goal, err error) {
-	widths, late := []int{message.DefaultSlots, 256}, make([]rounds, 2)
+	widths, late := []int{limits.DefaultSlots, 256}, make([]rounds, 2)
 	var all []*contestant
 	for i, slots := range widths {
 		all = append(all, &contestant{name: fmt.Sprintf("late, %d slots", slots), run: func() (servers.Sample, error) {
@@ -89,7 +89,7 @@ func (b *bench) lateGoals(p servers.Place) (goals []goal, err error) {
 
 // pacedGoals are about a steady load.
 func (b *bench) pacedGoals(p servers.Place) ([]goal, error) {
-	busy, calm := b.pacedCell(p, message.DefaultSlots, 50_000, 3*time.Second), b.pacedCell(p, message.DefaultSlots, 100, 3*time.Second)
+	busy, calm := b.pacedCell(p, limits.DefaultSlots, 50_000, 3*time.Second), b.pacedCell(p, limits.DefaultSlots, 100, 3*time.Second)
 	few := b.pacedCell(p, usual, 100, 3*time.Second)
 	if err := b.interleave([]*contestant{&busy.contestant, &calm.contestant, &few.contestant}, b.rounds); err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func (b *bench) idleGoals(servers.Place) ([]goal, error) {
 	if err := b.idlers.wait(b.progress); err != nil {
 		return nil, err
 	}
-	return []goal{atMost(3, "/s", fmt.Sprintf("commands of an idle worker with %d slots", message.DefaultSlots), b.idlers.commands(message.DefaultSlots))}, nil
+	return []goal{atMost(3, "/s", fmt.Sprintf("commands of an idle worker with %d slots", limits.DefaultSlots), b.idlers.commands(limits.DefaultSlots))}, nil
 }
 
 // flowGoals are about a topic with a bottleneck behind it, as it is by default.

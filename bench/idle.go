@@ -7,7 +7,7 @@ import (
 
 	"github.com/slotmq/go-rmq/bench/internal/report"
 	"github.com/slotmq/go-rmq/bench/internal/servers"
-	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -40,9 +40,9 @@ func (b *bench) beginIdle() error {
 		return nil
 	}
 	b.idlers = &idlers{watched: make(chan struct{}), took: 60 * time.Second}
-	widths := []int{usual, message.DefaultSlots, 256, 0}
+	widths := []int{usual, limits.DefaultSlots, 256, 0}
 	if b.quick {
-		b.idlers.took, widths = 30*time.Second, []int{usual, message.DefaultSlots, 0}
+		b.idlers.took, widths = 30*time.Second, []int{usual, limits.DefaultSlots, 0}
 	}
 	for _, slots := range widths {
 		p, err := b.fleet.Apart(1)

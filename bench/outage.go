@@ -13,7 +13,7 @@ import (
 	"github.com/slotmq/go-rmq/bench/internal/report"
 	"github.com/slotmq/go-rmq/bench/internal/servers"
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -84,7 +84,7 @@ func (b *bench) outage(p servers.Place) (o outage, err error) {
 	if b.quick {
 		o.lasted = 5 * time.Second
 	}
-	topic, ids := rmq.Topic{Name: "bench", Kind: rmq.KindRangeMerge, Slots: message.DefaultSlots}, newIdentities(outageDue)
+	topic, ids := rmq.Topic{Name: "bench", Kind: rmq.KindRangeMerge, Slots: limits.DefaultSlots}, newIdentities(outageDue)
 	var away atomic.Bool
 	var failed atomic.Int64
 	worked := make(chan struct{}, 1)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/slotmq/go-rmq/bench/internal/report"
 	"github.com/slotmq/go-rmq/bench/internal/servers"
-	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -104,7 +104,7 @@ func (b *bench) partial(place servers.Place, p *partial) (r partialRound, err er
 	if b.quick {
 		lasts = 3 * time.Second
 	}
-	topic, ids := rmq.Topic{Name: "bench", Kind: rmq.KindRangeMerge, Slots: message.DefaultSlots}, newIdentities(partialDue)
+	topic, ids := rmq.Topic{Name: "bench", Kind: rmq.KindRangeMerge, Slots: limits.DefaultSlots}, newIdentities(partialDue)
 	messages, bad := make([]rmq.Message, partialDue), map[string]bool{}
 	for i := range messages {
 		text := content(i, b.payload)

@@ -12,6 +12,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/logs"
 	"github.com/slotmq/go-rmq/internal/observers"
 	"github.com/slotmq/go-rmq/internal/protocol/limits"
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -77,9 +78,9 @@ type Config struct {
 	// middle of the work, so they must not block. Defaults to none, which costs nothing.
 	Observers []message.Observer
 
-	// Journal keeps what becomes of messages, and what plans send: see [message.Journal].
-	// Defaults to none.
-	Journal message.Journal
+	// Journal keeps what becomes of messages, and what plans send: it is that of package
+	// journal. Defaults to none.
+	Journal record.Journal
 
 	// Logger receives starts and ends at Info, failed deliveries that will be retried
 	// at Debug, trouble that passes by itself at Warn, and what a person must look at,

@@ -3,9 +3,9 @@ package consumer
 import (
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/internal/upkeep/sweeper"
 	"github.com/slotmq/go-rmq/internal/worker/note"
-	"github.com/slotmq/go-rmq/message"
 )
 
 // Sends is how many sends have merged into the message since it began to wait, in a topic with
@@ -52,11 +52,11 @@ func (d *Delivery) Headers() map[string]string {
 
 // Copy says which copy of the message this is, for whoever has to know whether that copy was handled before:
 // see package journal. It is false in a topic without Notes, where nobody knows.
-func (d *Delivery) Copy() (message.Copy, bool) {
+func (d *Delivery) Copy() (record.Copy, bool) {
 	if d.note == nil {
-		return message.Copy{}, false
+		return record.Copy{}, false
 	}
-	c := message.Copy{Topic: d.Topic, Slot: d.Slot, Content: d.Content, Attempt: d.Attempt, Fence: d.Fence}
+	c := record.Copy{Topic: d.Topic, Slot: d.Slot, Content: d.Content, Attempt: d.Attempt, Fence: d.Fence}
 	d.note.Sign(&c)
 	return c, true
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
@@ -192,9 +193,9 @@ func TestNotesAreTold(t *testing.T) {
 				if got := told.all[content]; !slices.Equal(got, want) {
 					t.Errorf("%v %s: %s was told %q, want %q", kind, how, content, got, want)
 				}
-				copied := fmt.Sprint(topic.Name, " ", message.SendsKnown, " 5 true")
+				copied := fmt.Sprint(topic.Name, " ", record.SendsKnown, " 5 true")
 				if want[0] == nothing {
-					copied = fmt.Sprint(topic.Name, " ", message.SendsUnknown, " 0 true")
+					copied = fmt.Sprint(topic.Name, " ", record.SendsUnknown, " 0 true")
 				}
 				if got := told.copies[content]; got != copied {
 					t.Errorf("%v %s: %s is copy %q, not %q", kind, how, content, got, copied)
@@ -226,7 +227,7 @@ func TestNoteOfAFreshCopyIsNotTold(t *testing.T) {
 		if got := fmt.Sprint(told.all); got != "map[a:[0 0 0 0 map[]] b:[1 1000 1000 0 map[]]]" {
 			t.Errorf("%s: %s", how, got)
 		}
-		want := map[string]string{"a": fmt.Sprint(topic.Name, " ", message.SendsNewer, " 0 true"), "b": fmt.Sprint(topic.Name, " ", message.SendsKnown, " 1 true")}
+		want := map[string]string{"a": fmt.Sprint(topic.Name, " ", record.SendsNewer, " 0 true"), "b": fmt.Sprint(topic.Name, " ", record.SendsKnown, " 1 true")}
 		if !maps.Equal(told.copies, want) {
 			t.Errorf("%s: %q, not %q", how, told.copies, want)
 		}

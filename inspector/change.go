@@ -11,6 +11,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/protocol/byhand"
 	"github.com/slotmq/go-rmq/internal/protocol/hash"
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/internal/servers/cluster"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -129,7 +130,7 @@ func tellMoved(ctx context.Context, i *Inspector, t Topic, e Entry) {
 		score = e.Due.UnixMilli()
 	}
 	if score > 0 {
-		i.steps.TellSent(ctx, t, e.Slot, []message.SentItem{{Content: e.Content, Score: score}})
+		i.steps.TellSent(ctx, t, e.Slot, []record.SentItem{{Content: e.Content, Score: score}})
 	}
 }
 

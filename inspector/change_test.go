@@ -156,7 +156,7 @@ func TestReschedule(t *testing.T) {
 			{name: "a retry of a priority topic, now", topic: levels, retry: true},
 			{name: "a retry of a priority topic, at a time", topic: levels, basis: "b", retry: true, to: Move{At: tomorrow}, due: tomorrow},
 			{name: "priority", topic: levels, to: Move{Priority: 900}, priority: 900},
-			{name: "the highest", topic: levels, basis: "b", to: Move{Priority: message.MaxPriority}, priority: message.MaxPriority},
+			{name: "the highest", topic: levels, basis: "b", to: Move{Priority: limits.MaxScore}, priority: limits.MaxScore},
 		} {
 			content := fmt.Sprint(n, binary)
 			k := keysOf(c.topic, cmp.Or(c.basis, content))
@@ -260,7 +260,7 @@ func TestBadMoves(t *testing.T) {
 		{times, Move{At: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}, []string{"At", "9999"}},
 		{levels, Move{Priority: 16}, []string{"Priority", "16", "17 to 9007199254740991"}},
 		{levels, Move{Priority: -1}, []string{"Priority", "-1"}},
-		{levels, Move{Priority: message.MaxPriority + 1}, []string{"Priority"}},
+		{levels, Move{Priority: limits.MaxScore + 1}, []string{"Priority"}},
 	} {
 		put(t, rdb, keysOf(c.topic, "x").Store, "x", 1e12)
 		_, err := i.Reschedule(ctx, c.topic.Name, "x", "", c.to)

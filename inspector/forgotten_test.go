@@ -9,18 +9,18 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/inspector/doctor"
-	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/internal/record"
 )
 
 // compared is a journal that was compared with Redis.
 type compared struct {
 	told
-	found []message.Forgotten
+	found []record.Forgotten
 	now   bool
 	err   error
 }
 
-func (j *compared) Forgotten(context.Context) ([]message.Forgotten, error) { return j.found, j.err }
+func (j *compared) Forgotten(context.Context) ([]record.Forgotten, error) { return j.found, j.err }
 
 func (j *compared) Compared(context.Context) (bool, error) { return j.now, nil }
 
@@ -30,7 +30,7 @@ func TestDoctorTellsWhatRedisForgot(t *testing.T) {
 		i := newInspector(t, rdb, Config{Namespace: "shop", Journal: j})
 		wantCheck(t, i.Doctor(ctx), "journal", doctor.OK, "Redis has all that is owed")
 		at := time.Date(2026, 11, 23, 3, 12, 5, 0, time.Local)
-		j.found = []message.Forgotten{
+		j.found = []record.Forgotten{
 			{Topic: "shop:orders", Slots: []int{3, 7}, Messages: 57, Since: at},
 			{Topic: "bank:mails", Slots: []int{0}, Messages: 1},
 		}

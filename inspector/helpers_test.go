@@ -14,6 +14,7 @@ import (
 
 	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/internal/protocol/script"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
@@ -57,7 +58,7 @@ func topicOf(t testing.TB, kind message.Kind, slots int) message.Topic {
 // define writes the topic's definition.
 func define(t testing.TB, rdb redis.UniversalClient, topic message.Topic) message.Topic {
 	t.Helper()
-	topic.Slots = cmp.Or(topic.Slots, message.DefaultSlots)
+	topic.Slots = cmp.Or(topic.Slots, limits.DefaultSlots)
 	_, errs := protocol.New(rdb).Define(ctx, []string{topic.Name}, []protocol.Definition{{
 		Kind: topic.Kind.String(), Slots: topic.Slots, Literal: topic.Literal, Notes: topic.Notes, Layout: protocol.Layout,
 	}})

@@ -14,7 +14,7 @@ import (
 	"github.com/slotmq/go-rmq/inspector/plans"
 	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/protocol"
-	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/slots"
 )
 
@@ -29,11 +29,10 @@ type Config struct {
 	// topics that are shared by Redis.
 	Slots slots.Sharing
 
-	// Journal is told what is cancelled, rescheduled, requeued and deleted: see
-	// [message.Journal]. One with the methods Forgotten and Compared, as journal.Journal has, is asked by
-	// Doctor what Redis has forgotten. Defaults to none; then a journal learns it when it
+	// Journal is that of package journal. It is told what is cancelled, rescheduled, requeued and
+	// deleted, and Doctor asks it what Redis has forgotten. Defaults to none; then a journal learns it when it
 	// is next compared with Redis.
-	Journal message.Journal
+	Journal record.Journal
 
 	// HideContents leaves contents of messages out of the texts that say something of other messages too, as the checks of
 	// Doctor and what Explain says of a batch do. Fields named Content have them all the same. Defaults to false.

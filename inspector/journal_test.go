@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/message"
@@ -25,7 +26,7 @@ type told struct {
 
 func (j *told) Ready() error { return nil }
 
-func (j *told) Sent(all []*message.Sends, then func(error)) {
+func (j *told) Sent(all []*record.Sends, then func(error)) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, s := range all {

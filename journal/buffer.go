@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -83,7 +84,7 @@ func (j *Journal) Ready() error {
 }
 
 // Sent keeps what sends have changed.
-func (j *Journal) Sent(all []*message.Sends, then func(error)) {
+func (j *Journal) Sent(all []*record.Sends, then func(error)) {
 	j.mu.Lock()
 	closing := j.closing
 	sends, kept := 0, !closing
@@ -123,11 +124,11 @@ func (j *Journal) Sent(all []*message.Sends, then func(error)) {
 // skips reports whether a send gets no row: a range merge that has merged changes nothing. With
 // Wait it is written all the same. What it met may be of another producer, whose row comes later, or
 // never; but this send is told that the journal has its message.
-func (j *Journal) skips(s *message.Sends, it *message.SentItem) bool {
+func (j *Journal) skips(s *record.Sends, it *record.SentItem) bool {
 	return it.Merged && it.Keeps && !s.Topic.Notes && !j.cfg.Wait
 }
 
-func (j *Journal) changes(s *message.Sends) (n int) {
+func (j *Journal) changes(s *record.Sends) (n int) {
 	for i := range s.Items {
 		if !j.skips(s, &s.Items[i]) {
 			n++
@@ -137,7 +138,7 @@ func (j *Journal) changes(s *message.Sends) (n int) {
 }
 
 // addSends runs with j.mu held.
-func (j *Journal) addSends(s *message.Sends) {
+func (j *Journal) addSends(s *record.Sends) {
 	topic, at := j.topic(s.Topic), s.At.UnixMilli()
 	for i := range s.Items {
 		it := &s.Items[i]

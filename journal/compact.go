@@ -4,10 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"time"
-)
 
-// Compacted is what Compact has deleted.
-type Compacted struct{ Sent, Ended, Once, Gaps, Writers int64 }
+	"github.com/slotmq/go-rmq/internal/ledger"
+)
 
 // Compact deletes what was written before a time and is not needed any more to tell what is owed or dead.
 // Of the sends of one content that are owed it keeps those that decide. It works in pages, each in one
@@ -15,7 +14,7 @@ type Compacted struct{ Sent, Ended, Once, Gaps, Writers int64 }
 //
 // The time must be further back than any process may hold rows in memory: an end that is deleted does
 // not settle a send that is written only then.
-func (j *Journal) Compact(ctx context.Context, before time.Time) (Compacted, error) {
+func (j *Journal) Compact(ctx context.Context, before time.Time) (ledger.Compacted, error) {
 	c := compaction{Journal: j, before: before.UnixMilli(), pace: func(time.Duration) error { return nil }}
 	err := c.run(ctx)
 	return c.done, j.dialect.advise("compact", err)
@@ -25,7 +24,7 @@ func (j *Journal) Compact(ctx context.Context, before time.Time) (Compacted, err
 type compaction struct {
 	*Journal
 	before int64 // ms
-	done   Compacted
+	done   ledger.Compacted
 	pace   func(took time.Duration) error
 }
 
@@ -72,11 +71,11 @@ func (c *compaction) run(ctx context.Context) error {
 // written later.
 func (e *entry) needless(before int64) (sent, ended []int64) {
 	v := e.verdict()
-	if v.What == Dead {
+	if v.What == ledger.Dead {
 		return nil, nil // how it was sent is needed to send it again
 	}
 	decides := e.deciding(v)
-	var kept []Sent
+	var kept []ledger.Sent
 	for _, s := range e.sent {
 		if s.At < before && !decides(s) {
 			sent = append(sent, s.ID)
@@ -87,11 +86,11 @@ func (e *entry) needless(before int64) (sent, ended []int64) {
 	for _, end := range e.ended {
 		needed := end.At >= before
 		for _, s := range kept {
-			needed = needed || end.settles(s)
+			needed = needed || end.Settles(s)
 		}
 		if !needed {
 			ended = append(ended, end.ID)
-		} else if end.What == Dead {
+		} else if end.What == ledger.Dead {
 			return sent, nil // what came before or behind may say that it is not dead any more
 		}
 	}
@@ -100,12 +99,12 @@ func (e *entry) needless(before int64) (sent, ended []int64) {
 
 // deciding tells which sends are needed because they are owed. One is not, if the one that decides the
 // score is settled by no end without it being settled, too.
-func (e *entry) deciding(v Verdict) func(Sent) bool {
+func (e *entry) deciding(v ledger.Verdict) func(ledger.Sent) bool {
 	open := map[int64]bool{}
 	for _, id := range v.Open {
 		open[id] = true
 	}
-	var last Sent
+	var last ledger.Sent
 	plain := true // none has a note, whose parts may come from several sends
 	for _, s := range e.sent {
 		if !open[s.ID] {
@@ -116,7 +115,7 @@ func (e *entry) deciding(v Verdict) func(Sent) bool {
 		}
 		plain = plain && s.Note == ""
 	}
-	return func(s Sent) bool {
+	return func(s ledger.Sent) bool {
 		return open[s.ID] && (s.ID == last.ID || !plain || s.Number > last.Number || s.ID > last.ID)
 	}
 }

@@ -30,7 +30,7 @@
 //
 // # What is owed
 //
-// [Fold] decides it for one content, by the slot's numbers: the end of a batch settles exactly the
+// It is decided for each content by itself, by the slot's numbers: the end of a batch settles exactly the
 // sends whose number is below the batch's. The order in which rows come does not matter to that, nor
 // how often they are told.
 //

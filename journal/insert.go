@@ -3,6 +3,8 @@ package journal
 import (
 	"context"
 	"strings"
+
+	"github.com/slotmq/go-rmq/internal/ledger"
 )
 
 // insertion is rows of one table by columns: first all integers, then bytes, then texts.
@@ -63,14 +65,14 @@ func (j *Journal) insert(ctx context.Context, s *session, b *batch, first int64,
 	sent, ended := j.sentRows, j.endedRows
 	sent.reset()
 	ended.reset()
-	hashes := make([]Hash, b.rows())
+	hashes := make([]ledger.Hash, b.rows())
 	contents := make([]byte, 0, b.bytes)
 	for i := range b.sent {
 		r, h := &b.sent[i], &hashes[i]
 		start := len(contents)
 		contents = append(contents, r.content...)
 		content := contents[start:len(contents):len(contents)]
-		*h = hashOf(content)
+		*h = ledger.HashOf(content)
 		keeps := int64(0)
 		if r.keeps {
 			keeps = 1
@@ -82,7 +84,7 @@ func (j *Journal) insert(ctx context.Context, s *session, b *batch, first int64,
 	}
 	for i := range b.ended {
 		r, h := &b.ended[i], &hashes[len(b.sent)+i]
-		*h = HashOf(r.content)
+		*h = ledger.HashOf(r.content)
 		ended.addInts(first+r.seq-b.first, topics[r.topic], int64(r.slot), r.number, r.at, int64(r.attempt))
 		ended.bytes[0] = append(ended.bytes[0], h[:])
 		ended.addTexts(r.what, plain(r.worker), j.host, plain(r.reason))

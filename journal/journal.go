@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/logs"
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -57,7 +58,7 @@ type Journal struct {
 	sentRows, endedRows *insertion
 }
 
-var _ message.Journal = (*Journal)(nil)
+var _ record.Journal = (*Journal)(nil)
 
 const (
 	openPatience = 2 * time.Minute  // bounds Open

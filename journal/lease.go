@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"time"
+
+	"github.com/slotmq/go-rmq/internal/ledger"
 )
 
 // leaseFor is how long a lease lasts, so how long the others wait when its holder was killed.
@@ -86,16 +88,15 @@ func (l *lease) release() {
 // reconciling is the row of rmq_state that says until when somebody compares with Redis, again and again.
 const reconciling = "reconciling"
 
-// Lead is the right to compare the journal with Redis again and again, which one process has at a
-// time. It is for one goroutine.
-type Lead struct{ lease }
+// lead is the lease of who compares.
+type lead struct{ lease }
 
 // Lead returns one that is not held.
-func (j *Journal) Lead() *Lead { return &Lead{lease{Journal: j, name: reconciling}} }
+func (j *Journal) Lead() ledger.Lead { return &lead{lease{Journal: j, name: reconciling}} }
 
 // Hold takes it, or keeps it for some seconds more. It returns until when it is held; zero if another
 // process has it.
-func (l *Lead) Hold(ctx context.Context) (until time.Time, err error) {
+func (l *lead) Hold(ctx context.Context) (until time.Time, err error) {
 	_, err = l.hold(ctx, nil)
 	return l.until, l.dialect.advise("take the lead", err)
 }
@@ -108,4 +109,4 @@ func (j *Journal) Compared(ctx context.Context) (bool, error) {
 }
 
 // Release lets another process have it at once.
-func (l *Lead) Release() { l.release() }
+func (l *lead) Release() { l.release() }

@@ -4,19 +4,13 @@ import (
 	"context"
 	"fmt"
 	"time"
-)
 
-// Mark is a row of rmq_ended that no worker tells: what a restore or a reconcile has found, or done.
-type Mark struct {
-	Content string
-	What    string // Restored, Gone or Adopted
-	Number  int64  // of the slot; of Gone: the ID of the newest send that was looked for
-	Reason  string
-}
+	"github.com/slotmq/go-rmq/internal/ledger"
+)
 
 // Mark writes rows about contents of a slot, and returns when they are committed: with the rows that
 // wait in memory, without waiting for the Lag.
-func (j *Journal) Mark(ctx context.Context, t Topic, slot int, marks ...Mark) error {
+func (j *Journal) Mark(ctx context.Context, t ledger.Topic, slot int, marks ...ledger.Mark) error {
 	if len(marks) == 0 {
 		return nil
 	}

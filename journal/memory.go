@@ -8,44 +8,15 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/slotmq/go-rmq/internal/ledger"
 )
-
-// Memory is what package journal/recovery remembers from one comparison with Redis to the next. It is kept in
-// rmq_state.
-type Memory struct {
-	// Key is of this journal alone, at random: it is in the names of its ticks in Redis.
-	Key int64
-
-	// Ticks are what Redis had at the last look, by the number of the key.
-	Ticks map[int]Tick
-
-	// Forgot is set while Redis may have forgotten what the journal knows.
-	Forgot Forgot
-
-	// Adopted is when somebody last began to look for what waits and is not owed, and AdoptedID the
-	// ID of the newest row then.
-	Adopted   time.Time
-	AdoptedID int64
-}
-
-// Tick is a mark in a server of Redis.
-type Tick struct {
-	ID      int64 // of the newest row when it was written: what the rows up to it tell was in Redis
-	History int64 // of the data: another one after each restart, and each failover
-}
-
-// Forgot says what Redis may have forgotten.
-type Forgot struct {
-	Noticed time.Time // zero: nothing
-	After   int64     // the ID of a row: what the rows up to it tell is not forgotten
-	Since   time.Time // when that was; zero: not known
-}
 
 // remembered stands in front of the names of rmq_state that are a Memory.
 const remembered = "reconcile "
 
-// numbers is the memory by the names in rmq_state.
-func (m *Memory) numbers() map[string]int64 {
+// numbers are the memory by the names in rmq_state.
+func numbers(m *ledger.Memory) map[string]int64 {
 	all := map[string]int64{
 		"key": m.Key, "adopted": ms(m.Adopted), "adopted id": m.AdoptedID,
 		"forgot": ms(m.Forgot.Noticed), "forgot after": m.Forgot.After, "forgot since": ms(m.Forgot.Since),
@@ -56,15 +27,15 @@ func (m *Memory) numbers() map[string]int64 {
 	return all
 }
 
-func memoryOf(all map[string]int64) *Memory {
-	m := &Memory{
-		Key: all["key"], Adopted: timeOf(all["adopted"]), AdoptedID: all["adopted id"], Ticks: map[int]Tick{},
-		Forgot: Forgot{timeOf(all["forgot"]), all["forgot after"], timeOf(all["forgot since"])},
+func memoryOf(all map[string]int64) *ledger.Memory {
+	m := &ledger.Memory{
+		Key: all["key"], Adopted: timeOf(all["adopted"]), AdoptedID: all["adopted id"], Ticks: map[int]ledger.Tick{},
+		Forgot: ledger.Forgot{Noticed: timeOf(all["forgot"]), After: all["forgot after"], Since: timeOf(all["forgot since"])},
 	}
 	for name := range all {
 		if text, is := strings.CutPrefix(name, "tick "); is {
 			if n, err := strconv.Atoi(text); err == nil {
-				m.Ticks[n] = Tick{all[name], all["history "+text]}
+				m.Ticks[n] = ledger.Tick{ID: all[name], History: all["history "+text]}
 			}
 		}
 	}
@@ -87,7 +58,7 @@ func timeOf(ms int64) time.Time {
 }
 
 // Memory is what is remembered.
-func (j *Journal) Memory(ctx context.Context) (*Memory, error) {
+func (j *Journal) Memory(ctx context.Context) (*ledger.Memory, error) {
 	all, err := recall(ctx, j.db)
 	return memoryOf(all), j.dialect.advise("recall", err)
 }
@@ -114,8 +85,8 @@ func recall(ctx context.Context, db interface {
 }
 
 // Remember changes what is remembered, in one transaction that nobody else can come between, and returns all of it.
-func (j *Journal) Remember(ctx context.Context, change func(*Memory)) (*Memory, error) {
-	var m *Memory
+func (j *Journal) Remember(ctx context.Context, change func(*ledger.Memory)) (*ledger.Memory, error) {
+	var m *ledger.Memory
 	err := j.alone(ctx, func(tx *sql.Tx) error {
 		before, err := recall(ctx, tx)
 		if err != nil {
@@ -126,7 +97,7 @@ func (j *Journal) Remember(ctx context.Context, change func(*Memory)) (*Memory, 
 			m.Key = 1 + rand.Int64N(1<<53)
 		}
 		change(m)
-		after := m.numbers()
+		after := numbers(m)
 		m = memoryOf(after) // in whole ms
 		maps.DeleteFunc(after, func(name string, value int64) bool { return value == 0 })
 		for name := range before {
@@ -172,7 +143,7 @@ func (j *Journal) Newest(ctx context.Context) (id int64, err error) {
 
 // Overlooked reports whether something may wait in Redis that the journal does not know, since somebody has
 // looked for such: a process has ended without writing its last rows, or had no room for some.
-func (j *Journal) Overlooked(ctx context.Context, m *Memory) (bool, error) {
+func (j *Journal) Overlooked(ctx context.Context, m *ledger.Memory) (bool, error) {
 	var gaps, writers int64
 	err := j.db.QueryRowContext(ctx, j.dialect.bind("SELECT COUNT(*) FROM rmq_gap WHERE id > ?"), m.AdoptedID).Scan(&gaps)
 	if err == nil {

@@ -4,24 +4,18 @@ import (
 	"context"
 	"database/sql"
 
-	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/internal/ledger"
+	"github.com/slotmq/go-rmq/internal/record"
 )
 
-// Missing is how many messages of a slot are owed, and not in Redis.
-type Missing struct {
-	Topic    Topic
-	Slot     int
-	Messages int
-}
-
 // Miss keeps what is missing, in the place of what was.
-func (j *Journal) Miss(ctx context.Context, all []Missing) error {
+func (j *Journal) Miss(ctx context.Context, all []ledger.Missing) error {
 	err := j.alone(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM rmq_missing"); err != nil {
 			return err
 		}
 		for _, m := range all {
-			if _, err := tx.ExecContext(ctx, j.dialect.bind("INSERT INTO rmq_missing (topic, slot, messages) VALUES (?, ?, ?)"), m.Topic.id, m.Slot, m.Messages); err != nil {
+			if _, err := tx.ExecContext(ctx, j.dialect.bind("INSERT INTO rmq_missing (topic, slot, messages) VALUES (?, ?, ?)"), m.Topic.ID, m.Slot, m.Messages); err != nil {
 				return err
 			}
 		}
@@ -32,12 +26,12 @@ func (j *Journal) Miss(ctx context.Context, all []Missing) error {
 
 // Forgotten is what Redis has forgotten, as the last comparison with it has found: see package
 // journal/recovery. While nobody compares, nothing is found.
-func (j *Journal) Forgotten(ctx context.Context) ([]message.Forgotten, error) {
+func (j *Journal) Forgotten(ctx context.Context) ([]record.Forgotten, error) {
 	m, err := j.Memory(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var all []message.Forgotten
+	var all []record.Forgotten
 	err = j.query(ctx, func(rows *sql.Rows) error {
 		var topic string
 		var slot, messages int
@@ -45,7 +39,7 @@ func (j *Journal) Forgotten(ctx context.Context) ([]message.Forgotten, error) {
 			return err
 		}
 		if n := len(all); n == 0 || all[n-1].Topic != topic {
-			all = append(all, message.Forgotten{Topic: topic, Since: m.Forgot.Since})
+			all = append(all, record.Forgotten{Topic: topic, Since: m.Forgot.Since})
 		}
 		last := &all[len(all)-1]
 		last.Slots, last.Messages = append(last.Slots, slot), last.Messages+messages

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/ledger"
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/message"
 )
 
 // Delivered is a delivery of a message: an rmq.Delivery.
 type Delivered interface {
-	Copy() (message.Copy, bool)
+	Copy() (record.Copy, bool)
 }
 
 // Once makes what your handler changes in the journal's database happen once for each message, though
@@ -67,11 +69,11 @@ func (j *Journal) Once(ctx context.Context, tx *sql.Tx, d Delivered) (done bool,
 }
 
 // hadEffect reports whether the effect of a batch was that of this copy, or will be that of a newer one.
-func hadEffect(c message.Copy, fence int64) bool {
+func hadEffect(c record.Copy, fence int64) bool {
 	switch {
-	case c.Sends == message.SendsKnown:
+	case c.Sends == record.SendsKnown:
 		return fence > c.Number // the batch was taken behind its last send
-	case c.Sends == message.SendsNewer && c.Attempt > 1:
+	case c.Sends == record.SendsNewer && c.Attempt > 1:
 		return true
 	}
 	return fence == c.Fence
@@ -79,7 +81,7 @@ func hadEffect(c message.Copy, fence int64) bool {
 
 // effect is the fence of the newest effect of a content, 0 without any. The row is locked from then on: first
 // it is made, for what is not there cannot be locked.
-func (j *Journal) effect(ctx context.Context, tx *sql.Tx, c message.Copy) (fence int64, err error) {
+func (j *Journal) effect(ctx context.Context, tx *sql.Tx, c record.Copy) (fence int64, err error) {
 	key := onceKey(c)
 	_, err = tx.ExecContext(ctx, j.dialect.bind("INSERT INTO rmq_once (topic, slot, hash, fence, at) VALUES (?, ?, ?, 0, ?)"+j.dialect.once), append(key, time.Now().UnixMilli())...)
 	if err != nil {
@@ -89,8 +91,8 @@ func (j *Journal) effect(ctx context.Context, tx *sql.Tx, c message.Copy) (fence
 	return fence, err
 }
 
-func onceKey(c message.Copy) []any {
-	hash := HashOf(c.Content)
+func onceKey(c record.Copy) []any {
+	hash := ledger.HashOf(c.Content)
 	return []any{c.Topic.Name, c.Slot, hash[:]}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/checked"
+	"github.com/slotmq/go-rmq/internal/ledger"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -73,19 +74,7 @@ func (j *Journal) closed() bool {
 	return j.closing
 }
 
-// Outbox is what waits to be sent of transactions that have committed.
-type Outbox struct {
-	Waiting int64
-	Since   time.Time // of the oldest row that waits; zero without any
-
-	// Refused rows are not sent any more: their message, or the definition of its topic, is
-	// refused whenever it is sent. Reason is why, of the oldest of them. They stay in rmq_outbox, with
-	// the reason in the column refused: delete them, or set that to '' and they are sent again.
-	Refused int64
-	Reason  string
-}
-
-func (j *Journal) readOutbox(ctx context.Context, s *Status) error {
+func (j *Journal) readOutbox(ctx context.Context, s *ledger.Status) error {
 	err := j.query(ctx, func(rows *sql.Rows) error {
 		var since sql.NullInt64
 		err := rows.Scan(&s.Outbox.Waiting, &since)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/slotmq/go-rmq/internal/ledger"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -14,12 +15,12 @@ const pageContents = 500
 
 // entry is all that is known of one content of a slot.
 type entry struct {
-	hash  Hash
-	sent  []Sent
-	ended []Ended
+	hash  ledger.Hash
+	sent  []ledger.Sent
+	ended []ledger.Ended
 }
 
-func (e *entry) verdict() Verdict { return Fold(e.sent, e.ended) }
+func (e *entry) verdict() ledger.Verdict { return ledger.Fold(e.sent, e.ended) }
 
 // topicKept is a row of rmq_topic.
 type topicKept struct {
@@ -82,13 +83,13 @@ func (j *Journal) walk(ctx context.Context, topic int64, slot int, show func([]e
 // written between the two is seen without its end, and so as owed, and no end is seen without its send.
 func (j *Journal) entries(ctx context.Context, topic int64, slot int, where string, args ...any) ([]entry, error) {
 	args = append([]any{topic, slot}, args...)
-	ends := map[Hash][]Ended{}
+	ends := map[ledger.Hash][]ledger.Ended{}
 	err := j.query(ctx, func(rows *sql.Rows) error {
-		var e Ended
+		var e ledger.Ended
 		var hash []byte
 		err := rows.Scan(&hash, &e.ID, &e.Number, &e.At, &e.What, &e.Attempt, &e.Worker, &e.Host, &e.Reason)
 		if err == nil {
-			ends[Hash(hash)] = append(ends[Hash(hash)], e)
+			ends[ledger.Hash(hash)] = append(ends[ledger.Hash(hash)], e)
 		}
 		return err
 	}, "SELECT hash, id, number, at, what, attempt, worker, host, reason FROM rmq_ended WHERE topic = ? AND slot = ? AND "+where+" ORDER BY hash, id", args...)
@@ -97,15 +98,15 @@ func (j *Journal) entries(ctx context.Context, topic int64, slot int, where stri
 	}
 	var all []entry
 	err = j.query(ctx, func(rows *sql.Rows) error {
-		var s Sent
+		var s ledger.Sent
 		var hash, content []byte
 		if err := rows.Scan(&hash, &s.ID, &s.Number, &s.At, &s.Score, &s.Keeps, &s.Note, &content, &s.Writer); err != nil {
 			return err
 		}
 		s.Content = string(content)
-		if n := len(all); n == 0 || all[n-1].hash != Hash(hash) {
-			all = append(all, entry{hash: Hash(hash), ended: ends[Hash(hash)]})
-			delete(ends, Hash(hash))
+		if n := len(all); n == 0 || all[n-1].hash != ledger.Hash(hash) {
+			all = append(all, entry{hash: ledger.Hash(hash), ended: ends[ledger.Hash(hash)]})
+			delete(ends, ledger.Hash(hash))
 		}
 		last := &all[len(all)-1]
 		last.sent = append(last.sent, s)
@@ -132,17 +133,9 @@ func (j *Journal) query(ctx context.Context, show func(*sql.Rows) error, text st
 	return rows.Err()
 }
 
-// History is what is known of one content in one slot.
-type History struct {
-	Slot    int
-	Sent    []Sent // in order
-	Ended   []Ended
-	Verdict Verdict
-}
-
 // History tells what happened to a content, in each slot where it was. The topic is named with its
 // namespace in front. It shows what is in SQL: rows of the last Lag may still be on their way.
-func (j *Journal) History(ctx context.Context, topic, content string) ([]History, error) {
+func (j *Journal) History(ctx context.Context, topic, content string) ([]ledger.History, error) {
 	var id int64
 	err := j.db.QueryRowContext(ctx, j.dialect.bind("SELECT id FROM rmq_topic WHERE name = ?"), topic).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -155,8 +148,8 @@ func (j *Journal) History(ctx context.Context, topic, content string) ([]History
 	if err != nil {
 		return nil, j.dialect.advise("history", err)
 	}
-	hash := HashOf(content)
-	var all []History
+	hash := ledger.HashOf(content)
+	var all []ledger.History
 	for _, slot := range slots {
 		found, err := j.entries(ctx, id, slot, "hash = ?", hash[:])
 		if err != nil {

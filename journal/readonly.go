@@ -10,7 +10,7 @@ import (
 )
 
 // OpenReadOnly opens a journal only to read it, for tools: it makes no tables, writes nothing, and needs no
-// right but SELECT. What it is told as a message.Journal is refused.
+// right but SELECT. What a client tells it is refused.
 func OpenReadOnly(ctx context.Context, db *sql.DB, dialect Dialect) (*Journal, error) {
 	if db == nil || dialect.name == "" {
 		return nil, errors.New("journal: open: it needs a database and one of the dialects")

@@ -5,60 +5,16 @@ import (
 	"database/sql"
 	"time"
 
-	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/internal/ledger"
 )
 
-// Status is what the journal holds, and what it does not.
-type Status struct {
-	Since   time.Time // of the oldest row, and zero without any
-	Gaps    []Gap     // what was not kept for want of room, in order
-	Sent    int64     // rows of sends
-	Ended   int64     // rows of what became of them
-	Topics  []TopicStatus
-	Writers []Writer
-	Outbox  Outbox
-
-	// Behind is how long the oldest row waits to be written that all of the living writers may
-	// still hold: the time since the least of their last flushes. 0 if none lives.
-	Behind time.Duration
-
-	// Forgotten is what Redis has forgotten, by topics.
-	Forgotten []message.Forgotten
-
-	// Held is how many bytes this process holds in memory, and Trouble why, if SQL does not take them.
-	Held    int
-	Trouble error
-}
-
-// TopicStatus is what is owed of one topic.
-type TopicStatus struct {
-	Topic      string
-	Owed, Dead int
-}
-
-// Gap is a time in which a process did not keep all rows.
-type Gap struct {
-	Writer         int64
-	Begins, Ends   time.Time
-	Sends, Endings int64
-}
-
-// Writer is a process that has written.
-type Writer struct {
-	ID             int64
-	Host           string
-	Began, Flushed time.Time
-	Closed         time.Time // zero while it has not said that it ends
-	Alive          bool      // it has not ended, and has flushed lately
-}
-
 // Status reads all rows to tell what is owed: some seconds for a million.
-func (j *Journal) Status(ctx context.Context) (Status, error) {
-	var s Status
+func (j *Journal) Status(ctx context.Context) (ledger.Status, error) {
+	var s ledger.Status
 	j.mu.Lock()
 	s.Held, s.Trouble = j.held, j.cause
 	j.mu.Unlock()
-	for _, read := range []func(context.Context, *Status) error{j.readRows, j.readGaps, j.readWriters, j.readOutbox, j.readOwed} {
+	for _, read := range []func(context.Context, *ledger.Status) error{j.readRows, j.readGaps, j.readWriters, j.readOutbox, j.readOwed} {
 		if err := read(ctx, &s); err != nil {
 			return s, j.dialect.advise("status", err)
 		}
@@ -68,7 +24,7 @@ func (j *Journal) Status(ctx context.Context) (Status, error) {
 	return s, err
 }
 
-func (j *Journal) readRows(ctx context.Context, s *Status) error {
+func (j *Journal) readRows(ctx context.Context, s *ledger.Status) error {
 	for _, t := range []struct {
 		table string
 		rows  *int64
@@ -88,9 +44,9 @@ func (j *Journal) readRows(ctx context.Context, s *Status) error {
 	return nil
 }
 
-func (j *Journal) readGaps(ctx context.Context, s *Status) error {
+func (j *Journal) readGaps(ctx context.Context, s *ledger.Status) error {
 	return j.query(ctx, func(rows *sql.Rows) error {
-		var g Gap
+		var g ledger.Gap
 		var begins, ends int64
 		err := rows.Scan(&g.Writer, &begins, &ends, &g.Sends, &g.Endings)
 		g.Begins, g.Ends = time.UnixMilli(begins), time.UnixMilli(ends)
@@ -99,10 +55,10 @@ func (j *Journal) readGaps(ctx context.Context, s *Status) error {
 	}, "SELECT writer, begins, ends, sends, endings FROM rmq_gap ORDER BY begins, id")
 }
 
-func (j *Journal) readWriters(ctx context.Context, s *Status) error {
+func (j *Journal) readWriters(ctx context.Context, s *ledger.Status) error {
 	now := time.Now()
 	return j.query(ctx, func(rows *sql.Rows) error {
-		var w Writer
+		var w ledger.Writer
 		var began, flushed, closed int64
 		err := rows.Scan(&w.ID, &w.Host, &began, &flushed, &closed)
 		w.Began, w.Flushed = time.UnixMilli(began), time.UnixMilli(flushed)
@@ -118,7 +74,7 @@ func (j *Journal) readWriters(ctx context.Context, s *Status) error {
 	}, "SELECT id, host, began, flushed, closed FROM rmq_writer ORDER BY began, id")
 }
 
-func (j *Journal) readOwed(ctx context.Context, s *Status) error {
+func (j *Journal) readOwed(ctx context.Context, s *ledger.Status) error {
 	topics, err := j.topicsKept(ctx)
 	if err != nil {
 		return err
@@ -128,14 +84,14 @@ func (j *Journal) readOwed(ctx context.Context, s *Status) error {
 		if err != nil {
 			return err
 		}
-		of := TopicStatus{Topic: t.name}
+		of := ledger.TopicStatus{Topic: t.name}
 		for _, slot := range slots {
 			err := j.walk(ctx, t.id, slot, func(page []entry) error {
 				for i := range page {
 					switch page[i].verdict().What {
-					case Owed:
+					case ledger.Owed:
 						of.Owed++
-					case Dead:
+					case ledger.Dead:
 						of.Dead++
 					}
 				}

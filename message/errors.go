@@ -19,6 +19,10 @@ var (
 
 	// ErrClosed is returned by whatever is called after Close.
 	ErrClosed = errors.New("used after Close")
+
+	// ErrNotJournaled is returned by a send that waits for the journal: Redis has the message, and
+	// the journal could not be made to have it in time. The message is handled as any other.
+	ErrNotJournaled = errors.New("stored, but not in the journal")
 )
 
 // InvalidError names what was refused.

@@ -12,15 +12,6 @@ import (
 // delivery and sixteen retries make seventeen, then it is dead.
 const MaxRetries = limits.Retries
 
-// DefaultSlots is the number of slots of a new topic that leaves Slots open.
-const DefaultSlots = limits.DefaultSlots
-
-// The least and the largest priority.
-const (
-	MinPriority = limits.MinPriority
-	MaxPriority = limits.MaxScore
-)
-
 // Topic is a name and its definition. One name has one definition for ever: a
 // producer or consumer that brings a different one is refused with
 // [ErrTopicConflict].

@@ -11,6 +11,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/logs"
 	"github.com/slotmq/go-rmq/internal/observers"
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -40,8 +41,8 @@ type Config struct {
 	// Observers see what happens to the messages that are taken here, and finished here.
 	Observers []message.Observer
 
-	// Journal is told the same. Defaults to none.
-	Journal message.Journal
+	// Journal is told the same: it is that of package journal. Defaults to none.
+	Journal record.Journal
 
 	// Logger gets the log; or Slog. Defaults to slog.Default, for warnings and errors.
 	Logger *zap.Logger

@@ -12,6 +12,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/logs"
 	"github.com/slotmq/go-rmq/internal/observers"
 	"github.com/slotmq/go-rmq/internal/protocol/limits"
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -54,9 +55,9 @@ type Config struct {
 	// middle of the work, so they must not block. Defaults to none, which costs nothing.
 	Observers []message.Observer
 
-	// Journal keeps what was sent: see [message.Journal]. Then the number of each slot that
+	// Journal keeps what was sent: it is that of package journal. Then the number of each slot that
 	// is written to is read, too. Defaults to none, which costs nothing.
-	Journal message.Journal
+	Journal record.Journal
 
 	// Logger receives what concerns no single send: a lost wake-up at Debug, a server
 	// that is away or answers again at Warn, an observer that panics at Error. Defaults

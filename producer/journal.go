@@ -7,6 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -48,7 +49,7 @@ func (to *writer) numberOf(w *write) int64 {
 			return now.latest().UnixMicro()
 		}
 	}
-	return protocol.NumberAnswer(w.number, w.clock, message.UnknownNumber)
+	return protocol.NumberAnswer(w.number, w.clock, record.UnknownNumber)
 }
 
 // ready reports why the journal wants no sends at present.
@@ -92,7 +93,7 @@ func (s *shared) journalAnswered() {
 }
 
 // sends is what a flight has stored, for the journal.
-func (to *writer) sends(f *flight) (all []*message.Sends) {
+func (to *writer) sends(f *flight) (all []*record.Sends) {
 	now := time.Now()
 	for i := range f.writes {
 		w := &f.writes[i]
@@ -100,7 +101,7 @@ func (to *writer) sends(f *flight) (all []*message.Sends) {
 			continue
 		}
 		l := w.lane
-		s := &message.Sends{Topic: l.topic.Topic, Slot: l.slot, Number: to.numberOf(w), At: now}
+		s := &record.Sends{Topic: l.topic.Topic, Slot: l.slot, Number: to.numberOf(w), At: now}
 		s.Topic.Name = l.topic.name
 		for _, e := range w.entries {
 			if f.stored(e) {
@@ -120,8 +121,8 @@ func (f *flight) stored(entry int32) bool {
 }
 
 // sent is an entry of a lane, for the journal.
-func (f *flight) sent(l *lane, entry int32) message.SentItem {
-	x := message.SentItem{Content: f.contents[entry], Score: f.scores[entry]}
+func (f *flight) sent(l *lane, entry int32) record.SentItem {
+	x := record.SentItem{Content: f.contents[entry], Score: f.scores[entry]}
 	if int(entry) < len(f.more) {
 		x.Note = f.more[entry].note
 	}

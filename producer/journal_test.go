@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -17,7 +18,7 @@ import (
 // told is a journal that keeps what it gets.
 type told struct {
 	mu       sync.Mutex
-	sends    []message.Sends
+	sends    []record.Sends
 	refuses  error
 	withhold chan func(error) // gets what the senders wait for; nil: they do not
 }
@@ -30,7 +31,7 @@ func (j *told) Ready() error {
 	return j.refuses
 }
 
-func (j *told) Sent(all []*message.Sends, then func(error)) {
+func (j *told) Sent(all []*record.Sends, then func(error)) {
 	j.mu.Lock()
 	for _, s := range all {
 		kept := *s
@@ -52,7 +53,7 @@ func (j *told) lines() (lines []string) {
 	for _, s := range j.sends {
 		for _, x := range s.Items {
 			line := fmt.Sprintf("%s at %d", x.Content, s.Number)
-			if now := time.Now().UnixMicro(); s.Number != message.UnknownNumber && s.Number > now-time.Hour.Microseconds() && s.Number < now+time.Second.Microseconds() {
+			if now := time.Now().UnixMicro(); s.Number != record.UnknownNumber && s.Number > now-time.Hour.Microseconds() && s.Number < now+time.Second.Microseconds() {
 				line = x.Content + " at the clock"
 			}
 			if x.Score < 1e9 {
@@ -105,10 +106,10 @@ func TestJournalIsToldWhatWasSent(t *testing.T) {
 		j.want(t, "once at 7: 30")
 		number(topic, "of another program")
 		mustSend(t, p, topic, message.Priority{Content: "a", Priority: 50})
-		j.want(t, fmt.Sprintf("a at %d: 50", message.UnknownNumber))
+		j.want(t, fmt.Sprintf("a at %d: 50", record.UnknownNumber))
 		if notes {
 			mustSend(t, p, topic, message.Priority{Content: "b", Priority: 50, TTL: time.Second, Headers: map[string]string{"k": "v"}})
-			j.want(t, fmt.Sprintf(`b at %d: 50 note 1000 {"k":"v"}`, message.UnknownNumber))
+			j.want(t, fmt.Sprintf(`b at %d: 50 note 1000 {"k":"v"}`, record.UnknownNumber))
 		}
 	}
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/message"
@@ -86,7 +87,7 @@ type lateJournal struct {
 	by atomic.Int64
 }
 
-func (j *lateJournal) Sent(_ []*message.Sends, then func(error)) {
+func (j *lateJournal) Sent(_ []*record.Sends, then func(error)) {
 	time.AfterFunc(time.Duration(j.by.Load()), func() { then(nil) })
 }
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/internal/checked"
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/internal/servers/redisurl"
-	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -102,7 +102,7 @@ type Config struct {
 	// Journal is that of package journal. It is told what this client sends and what becomes of
 	// what it handles, and keeps it in SQL. It costs a read of the slot's number with each write. Defaults to
 	// none, which costs nothing.
-	Journal message.Journal
+	Journal record.Journal
 
 	// MaxContent is the largest content in bytes, at most 64 MiB. Defaults to
 	// 256 KiB.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/internal/checked"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -86,7 +87,7 @@ func (c *Client) sendDead(to Topic) func(ctx context.Context, d *Death) error {
 func deadMessage(to Topic, d *Death) Message {
 	value := int64(1) // ms from now
 	if !to.Kind.Timed() {
-		value = min(max(d.Priority, message.MinPriority), message.MaxPriority)
+		value = min(max(d.Priority, limits.MinPriority), limits.MaxScore)
 	}
 	return checked.Make(to.Kind, message.Common{Content: d.Content}, value, true, 0)
 }

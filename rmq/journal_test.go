@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
@@ -29,7 +30,7 @@ func newLedger() *ledger { return &ledger{sends: map[string][]int64{}, settled: 
 
 func (l *ledger) Ready() error { return nil }
 
-func (l *ledger) Sent(all []*message.Sends, then func(error)) {
+func (l *ledger) Sent(all []*record.Sends, then func(error)) {
 	l.mu.Lock()
 	for _, s := range all {
 		for _, x := range s.Items {

@@ -11,9 +11,9 @@ import (
 	"github.com/slotmq/go-rmq/inspector/internal/ask"
 	"github.com/slotmq/go-rmq/inspector/internal/who"
 	"github.com/slotmq/go-rmq/internal/protocol/definition"
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/internal/servers/rights"
 	"github.com/slotmq/go-rmq/internal/sharing/keeper"
-	"github.com/slotmq/go-rmq/message"
 )
 
 // What the doctor looks at in topics.
@@ -238,7 +238,7 @@ func areShared(topics int) string {
 
 // comparing is a journal that is compared with Redis.
 type comparing interface {
-	Forgotten(ctx context.Context) ([]message.Forgotten, error)
+	Forgotten(ctx context.Context) ([]record.Forgotten, error)
 	Compared(ctx context.Context) (bool, error) // whether a program does so again and again, at present
 }
 

@@ -8,30 +8,30 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/slotmq/go-rmq/internal/ledger"
 	"github.com/slotmq/go-rmq/internal/protocol/byhand"
 	"github.com/slotmq/go-rmq/internal/protocol/script"
-	"github.com/slotmq/go-rmq/journal"
 )
 
 // overdue is by how much a message must be late until it is looked for: ten times the usual Lag.
 const overdue = time.Second
 
 // owed goes through what is owed of a topic, and looks for it in Redis.
-func (c *comparison) owed(ctx context.Context, t journal.Topic) error {
+func (c *comparison) owed(ctx context.Context, t ledger.Topic) error {
 	slots, err := c.journal.Slots(ctx, t)
 	if err != nil {
 		return err
 	}
 	for _, slot := range slots {
 		at := place{t, slot}
-		err := c.journal.Walk(ctx, t, slot, func(page []journal.History) error {
+		err := c.journal.Walk(ctx, t, slot, func(page []ledger.History) error {
 			if err := c.pace.Wait(ctx, len(page)); err != nil {
 				return err
 			}
 			var contents []string
 			for _, h := range page {
 				c.numbers[at] = max(c.numbers[at], lastBatch(h))
-				if h.Verdict.What == journal.Owed && (c.late(t, h) || c.doubtful(h)) {
+				if h.Verdict.What == ledger.Owed && (c.late(t, h) || c.doubtful(h)) {
 					contents = append(contents, h.Verdict.Content)
 				}
 			}
@@ -54,7 +54,7 @@ func (c *comparison) owed(ctx context.Context, t journal.Topic) error {
 
 // raise makes the numbers of a topic's slots as large as the journal knows them, where Redis may have forgotten batches. A
 // send would be given a number below theirs, and count as ended in them. What was sent so before is looked for behind this.
-func (r *Recovery) raise(ctx context.Context, t journal.Topic) error {
+func (r *Recovery) raise(ctx context.Context, t ledger.Topic) error {
 	numbers, err := r.journal.Numbers(ctx, t)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (r *Recovery) raise(ctx context.Context, t journal.Topic) error {
 const raisedAtOnce = 128
 
 // late reports whether a message that is owed should have been handled some time ago.
-func (c *comparison) late(t journal.Topic, h journal.History) bool {
+func (c *comparison) late(t ledger.Topic, h ledger.History) bool {
 	due := int64(0)
 	if t.Kind.Timed() {
 		due = h.Verdict.Score
@@ -90,13 +90,13 @@ func (c *comparison) late(t journal.Topic, h journal.History) bool {
 }
 
 // doubtful reports whether Redis may have forgotten a message that is owed, and that could still be handled.
-func (c *comparison) doubtful(h journal.History) bool {
+func (c *comparison) doubtful(h ledger.History) bool {
 	f := c.done.Forgot
 	return !f.Noticed.IsZero() && newest(h) > f.After && (h.Verdict.Expires == 0 || h.Verdict.Expires > c.now)
 }
 
 // newest is the ID of the newest send.
-func newest(h journal.History) (id int64) {
+func newest(h ledger.History) (id int64) {
 	for _, s := range h.Sent {
 		id = max(id, s.ID)
 	}
@@ -105,14 +105,14 @@ func newest(h journal.History) (id int64) {
 
 // waiting goes through what is in Redis of a topic, and looks for it in the journal. A scan finds
 // what is in a key from its beginning to its end, however much comes and goes meanwhile.
-func (c *comparison) waiting(ctx context.Context, t journal.Topic) error {
+func (c *comparison) waiting(ctx context.Context, t ledger.Topic) error {
 	for slot := range t.Slots {
 		at := place{t, slot}
 		keys := at.keys()
 		for _, key := range []string{keys.Store, keys.Retry, keys.Prepare, keys.Dead} {
-			want := func(v journal.Verdict) bool { return v.What == journal.Owed }
+			want := func(v ledger.Verdict) bool { return v.What == ledger.Owed }
 			if key == keys.Dead {
-				want = func(v journal.Verdict) bool { return v.What == journal.Dead && v.Content != "" }
+				want = func(v ledger.Verdict) bool { return v.What == ledger.Dead && v.Content != "" }
 			}
 			if err := c.scan(ctx, at, key, want); err != nil {
 				return err
@@ -125,7 +125,7 @@ func (c *comparison) waiting(ctx context.Context, t journal.Topic) error {
 // The first page of a scan is small, as it is not known how long the contents are.
 const scanFirst = 16
 
-func (c *comparison) scan(ctx context.Context, at place, key string, want func(journal.Verdict) bool) error {
+func (c *comparison) scan(ctx context.Context, at place, key string, want func(ledger.Verdict) bool) error {
 	cursor, count := uint64(0), int64(scanFirst)
 	for {
 		found, next, err := c.rdb.ZScan(ctx, key, cursor, "", count).Result()
@@ -152,7 +152,7 @@ func (c *comparison) scan(ctx context.Context, at place, key string, want func(j
 }
 
 // unknown notes the contents that are not in the journal as they should be.
-func (c *comparison) unknown(ctx context.Context, at place, contents []string, want func(journal.Verdict) bool) error {
+func (c *comparison) unknown(ctx context.Context, at place, contents []string, want func(ledger.Verdict) bool) error {
 	for len(contents) > 0 {
 		some := contents[:min(pageMost, len(contents))]
 		contents = contents[len(some):]

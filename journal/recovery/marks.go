@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/slotmq/go-rmq/internal/ledger"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -22,7 +23,7 @@ type marks struct {
 const mostMarks = 10 * pageMost
 
 // write sends rows on their way. It returns an error of earlier ones.
-func (m *marks) write(ctx context.Context, j *journal.Journal, t journal.Topic, slot int, rows []journal.Mark) error {
+func (m *marks) write(ctx context.Context, j *journal.Journal, t ledger.Topic, slot int, rows []ledger.Mark) error {
 	if m.rows += len(rows); m.rows > mostMarks {
 		if err := m.wait(); err != nil {
 			return err

@@ -10,13 +10,13 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/ledger"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/protocol/byhand"
 	"github.com/slotmq/go-rmq/internal/protocol/script"
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/internal/servers/cluster"
 	"github.com/slotmq/go-rmq/internal/servers/wait"
-	"github.com/slotmq/go-rmq/journal"
-	"github.com/slotmq/go-rmq/message"
 )
 
 // A page has at most so many messages, of so many bytes.
@@ -31,7 +31,7 @@ const retryFor = 10 * time.Second
 // page gathers what one script brings back to a slot.
 type page struct {
 	x      *restoring
-	topic  journal.Topic
+	topic  ledger.Topic
 	slot   int
 	keys   protocol.SlotKeys
 	number int64 // the slot's becomes no smaller
@@ -46,19 +46,19 @@ type page struct {
 // producer.
 const recheck = 35 * time.Second
 
-func (x *restoring) page(t journal.Topic, slot int, number int64, lost time.Time) *page {
+func (x *restoring) page(t ledger.Topic, slot int, number int64, lost time.Time) *page {
 	return &page{x: x, topic: t, slot: slot, keys: protocol.KeysOf(t.Name, slot), number: number, by: lost.UnixMilli()}
 }
 
 // add adds a content, if it is owed or dead.
-func (p *page) add(ctx context.Context, h journal.History) error {
+func (p *page) add(ctx context.Context, h ledger.History) error {
 	o, v := &p.x.o, &h.Verdict
 	l := byhand.Lost{Content: v.Content, Score: v.Score}
 	switch {
-	case v.What == journal.Owed && slices.Max(v.Open) > p.x.last: // sent since: it is in Redis, or was handled
+	case v.What == ledger.Owed && slices.Max(v.Open) > p.x.last: // sent since: it is in Redis, or was handled
 		p.x.done.There++
 		return nil
-	case v.What == journal.Owed && since(h, o.Since):
+	case v.What == ledger.Owed && since(h, o.Since):
 		if v.Expires > 0 && v.Expires <= p.x.now().UnixMilli() {
 			if !o.Expired {
 				p.x.done.Expired++
@@ -69,7 +69,7 @@ func (p *page) add(ctx context.Context, h journal.History) error {
 		if p.topic.Notes {
 			l.Note = noteOf(h)
 		}
-	case v.What == journal.Dead && since(h, o.Since) && !o.LeaveDead:
+	case v.What == ledger.Dead && since(h, o.Since) && !o.LeaveDead:
 		if v.Content == "" {
 			p.x.done.Unknown++
 			return nil
@@ -87,27 +87,27 @@ func (p *page) add(ctx context.Context, h journal.History) error {
 }
 
 // mayBeHandled reports whether a message was due before Redis lost it, or perhaps was sent since.
-func (p *page) mayBeHandled(h journal.History) bool {
+func (p *page) mayBeHandled(h ledger.History) bool {
 	if !p.topic.Kind.Timed() || h.Verdict.Score <= p.by {
 		return true
 	}
-	return h.Verdict.Score <= p.x.now().UnixMilli() && slices.ContainsFunc(h.Sent, func(s journal.Sent) bool { return s.At > p.by-recheck.Milliseconds() })
+	return h.Verdict.Score <= p.x.now().UnixMilli() && slices.ContainsFunc(h.Sent, func(s ledger.Sent) bool { return s.At > p.by-recheck.Milliseconds() })
 }
 
 // since reports whether something of a content that is not over was sent, or brought back, since then.
-func since(h journal.History, begin time.Time) bool {
+func since(h ledger.History, begin time.Time) bool {
 	ms := begin.UnixMilli()
 	return begin.IsZero() ||
-		slices.ContainsFunc(h.Sent, func(s journal.Sent) bool {
-			return s.At >= ms && (h.Verdict.What != journal.Owed || slices.Contains(h.Verdict.Open, s.ID))
+		slices.ContainsFunc(h.Sent, func(s ledger.Sent) bool {
+			return s.At >= ms && (h.Verdict.What != ledger.Owed || slices.Contains(h.Verdict.Open, s.ID))
 		}) ||
-		slices.ContainsFunc(h.Ended, func(e journal.Ended) bool {
-			return e.At >= ms && (e.What == journal.Restored || e.What == h.Verdict.What)
+		slices.ContainsFunc(h.Ended, func(e ledger.Ended) bool {
+			return e.At >= ms && (e.What == ledger.Restored || e.What == h.Verdict.What)
 		})
 }
 
 // noteOf is the note of a message that waits again.
-func noteOf(h journal.History) *protocol.Note {
+func noteOf(h ledger.History) *protocol.Note {
 	n := &protocol.Note{Expires: h.Verdict.Expires}
 	for _, s := range h.Sent {
 		if !slices.Contains(h.Verdict.Open, s.ID) {
@@ -124,10 +124,10 @@ func noteOf(h journal.History) *protocol.Note {
 }
 
 // bury fills in when a message died, and of what.
-func (p *page) bury(l *byhand.Lost, h journal.History) {
-	var last journal.Ended
+func (p *page) bury(l *byhand.Lost, h ledger.History) {
+	var last ledger.Ended
 	for _, e := range h.Ended {
-		if e.What == journal.Dead && e.Number >= last.Number {
+		if e.What == ledger.Dead && e.Number >= last.Number {
 			last = e
 		}
 	}
@@ -174,7 +174,7 @@ func (p *page) store(ctx context.Context, lost []byhand.Lost) error {
 		if err == nil {
 			number := protocol.NumberCmd(whole, p.topic.Name, p.slot)
 			script.Exec(whole, p.x.rdb, number)
-			marks := p.count(lost, stored, unsure, protocol.NumberAnswer(number, nil, message.UnknownNumber))
+			marks := p.count(lost, stored, unsure, protocol.NumberAnswer(number, nil, record.UnknownNumber))
 			p.wake(whole)
 			return p.x.marks.write(whole, p.x.journal, p.topic, p.slot, marks)
 		}
@@ -219,7 +219,7 @@ func (p *page) look(ctx context.Context, lost []byhand.Lost) error {
 }
 
 // count counts what became of a page, and returns what the journal is to be told.
-func (p *page) count(lost []byhand.Lost, stored []bool, unsure bool, number int64) (marks []journal.Mark) {
+func (p *page) count(lost []byhand.Lost, stored []bool, unsure bool, number int64) (marks []ledger.Mark) {
 	done := &p.x.done
 	for i, l := range lost {
 		switch {
@@ -236,7 +236,7 @@ func (p *page) count(lost []byhand.Lost, stored []bool, unsure bool, number int6
 			}
 		}
 		if stored[i] {
-			marks = append(marks, journal.Mark{Content: l.Content, What: journal.Restored, Number: number})
+			marks = append(marks, ledger.Mark{Content: l.Content, What: ledger.Restored, Number: number})
 		}
 	}
 	return marks

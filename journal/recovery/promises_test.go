@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/ledger"
 	"github.com/slotmq/go-rmq/internal/testing/promises"
-	"github.com/slotmq/go-rmq/journal"
 )
 
 func TestPromises(t *testing.T) {
@@ -43,10 +43,10 @@ func mostRate() int {
 
 // overdueAfter is how late a message must be to be looked for.
 func overdueAfter() time.Duration {
-	sent := journal.History{Sent: []journal.Sent{{At: 1e12}}}
+	sent := ledger.History{Sent: []ledger.Sent{{At: 1e12}}}
 	for d := time.Duration(0); ; d += time.Millisecond {
 		c := comparison{now: 1e12 + (d + time.Millisecond).Milliseconds()}
-		if c.late(journal.Topic{}, sent) {
+		if c.late(ledger.Topic{}, sent) {
 			return d
 		}
 	}

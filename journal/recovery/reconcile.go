@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/checked"
+	"github.com/slotmq/go-rmq/internal/ledger"
 	"github.com/slotmq/go-rmq/internal/servers/rights"
 	"github.com/slotmq/go-rmq/internal/servers/wait"
-	"github.com/slotmq/go-rmq/journal"
 )
 
 // Reconcile says how to compare the journal with Redis. Its zero value compares all.
@@ -69,7 +69,7 @@ type Reconciled struct {
 	Missing int // are owed, and Redis may have forgotten them: nothing was changed
 
 	// Forgot says since when Redis may have forgotten something; zero if it is whole.
-	Forgot journal.Forgot
+	Forgot ledger.Forgot
 }
 
 // String says it in one line.
@@ -172,21 +172,21 @@ func (r *Recovery) compare(ctx context.Context, o Reconcile, both bool) (Reconci
 }
 
 // conclude keeps what all topics came to. The doubt with which it began is over, if nothing is missing.
-func (c *comparison) conclude(ctx context.Context, both bool, newest int64, doubt journal.Forgot) error {
-	var all []journal.Missing
+func (c *comparison) conclude(ctx context.Context, both bool, newest int64, doubt ledger.Forgot) error {
+	var all []ledger.Missing
 	for at, n := range c.missing {
-		all = append(all, journal.Missing{Topic: at.topic, Slot: at.slot, Messages: n})
+		all = append(all, ledger.Missing{Topic: at.topic, Slot: at.slot, Messages: n})
 	}
 	if err := c.journal.Miss(ctx, all); err != nil {
 		return err
 	}
-	m, err := c.journal.Remember(ctx, func(m *journal.Memory) {
+	m, err := c.journal.Remember(ctx, func(m *ledger.Memory) {
 		if both {
 			m.Adopted, m.AdoptedID = c.began, newest
 		}
 		over := c.o.Accept || c.began.Sub(doubt.Noticed) >= c.o.Every
 		if len(all) == 0 && over && m.Forgot == doubt {
-			m.Forgot = journal.Forgot{}
+			m.Forgot = ledger.Forgot{}
 		}
 	})
 	if err == nil {

@@ -10,10 +10,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/ledger"
 	"github.com/slotmq/go-rmq/internal/protocol/limits"
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/internal/servers/rights"
 	"github.com/slotmq/go-rmq/internal/servers/wait"
-	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -150,7 +151,7 @@ func (x *restoring) run(ctx context.Context) error {
 }
 
 // topic restores one topic, or one content of it.
-func (x *restoring) topic(ctx context.Context, t journal.Topic) error {
+func (x *restoring) topic(ctx context.Context, t ledger.Topic) error {
 	lost, err := x.define(ctx, t, x.o.DryRun)
 	if err != nil {
 		return err
@@ -174,7 +175,7 @@ func (x *restoring) topic(ctx context.Context, t journal.Topic) error {
 	}
 	for _, slot := range slices.Sorted(maps.Keys(numbers)) {
 		p := x.page(t, slot, numbers[slot], lost)
-		err := x.journal.Walk(ctx, t, slot, func(some []journal.History) error {
+		err := x.journal.Walk(ctx, t, slot, func(some []ledger.History) error {
 			for _, h := range some {
 				if err := p.add(ctx, h); err != nil {
 					return err
@@ -193,14 +194,14 @@ func (x *restoring) topic(ctx context.Context, t journal.Topic) error {
 }
 
 // number is the largest that a content was sent or ended with.
-func number(h journal.History) (largest int64) {
+func number(h ledger.History) (largest int64) {
 	for _, s := range h.Sent {
-		if s.Number < message.UnknownNumber {
+		if s.Number < record.UnknownNumber {
 			largest = max(largest, s.Number)
 		}
 	}
 	for _, e := range h.Ended {
-		if e.What != journal.Gone && e.Number < message.UnknownNumber {
+		if e.What != ledger.Gone && e.Number < record.UnknownNumber {
 			largest = max(largest, e.Number)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/slotmq/go-rmq/internal/ledger"
 	"github.com/slotmq/go-rmq/internal/servers/wait"
-	"github.com/slotmq/go-rmq/journal"
 )
 
 const (
@@ -42,7 +42,7 @@ func (r *Recovery) Run(ctx context.Context, o Reconcile) error {
 type running struct {
 	*Recovery
 	o    Reconcile
-	lead *journal.Lead
+	lead ledger.Lead
 	soon chan struct{} // there is a reason to compare now
 
 	until atomic.Int64 // ms: until then this one leads

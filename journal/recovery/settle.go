@@ -6,10 +6,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/ledger"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/internal/protocol/score"
-	"github.com/slotmq/go-rmq/journal"
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -43,8 +44,8 @@ func (c *comparison) settle(ctx context.Context) error {
 		return err
 	}
 	if m.Forgot.Noticed.IsZero() && c.forgets(all) {
-		f := journal.Forgot{Noticed: time.Now()}
-		if m, err = c.journal.Remember(ctx, func(m *journal.Memory) { m.Forgot = worse(m.Forgot, f) }); err != nil {
+		f := ledger.Forgot{Noticed: time.Now()}
+		if m, err = c.journal.Remember(ctx, func(m *ledger.Memory) { m.Forgot = worse(m.Forgot, f) }); err != nil {
 			return err
 		}
 	}
@@ -64,7 +65,7 @@ func (c *comparison) settle(ctx context.Context) error {
 
 // write tells the journal about a page of one slot, and waits until it has it.
 func (c *comparison) write(ctx context.Context, page []sight) error {
-	var marks []journal.Mark
+	var marks []ledger.Mark
 	for i := range page {
 		if mark := c.judge(&page[i]); mark.What != "" {
 			marks = append(marks, mark)
@@ -80,9 +81,9 @@ func (c *comparison) forgets(all []sight) bool {
 }
 
 // lastBatch is the largest number of a batch in which a content has ended.
-func lastBatch(h journal.History) (number int64) {
+func lastBatch(h ledger.History) (number int64) {
 	for _, e := range h.Ended {
-		if e.What == journal.Done || e.What == journal.Dead || e.What == journal.Dropped {
+		if e.What == ledger.Done || e.What == ledger.Dead || e.What == ledger.Dropped {
 			number = max(number, e.Number)
 		}
 	}
@@ -91,27 +92,27 @@ func lastBatch(h journal.History) (number int64) {
 
 // judge decides about one content. What is to be written it tells the journal, as those would have who did
 // not, or returns.
-func (c *comparison) judge(s *sight) journal.Mark {
+func (c *comparison) judge(s *sight) ledger.Mark {
 	v := s.history.Verdict
 	switch {
-	case s.alive() && v.What != journal.Owed:
+	case s.alive() && v.What != ledger.Owed:
 		return c.adopt(s)
 	case s.alive():
-	case s.Dead != "" && (v.What != journal.Dead || v.Content == ""):
+	case s.Dead != "" && (v.What != ledger.Dead || v.Content == ""):
 		c.bury(s)
-	case s.Dead != "" || v.What != journal.Owed:
+	case s.Dead != "" || v.What != ledger.Owed:
 	case c.done.Forgot.Noticed.IsZero() && c.late(s.topic, s.history), c.o.Accept && c.doubtful(s.history):
 		c.done.Gone++
-		return journal.Mark{Content: s.Content, What: journal.Gone, Number: newest(s.history), Reason: "it was not in Redis"}
+		return ledger.Mark{Content: s.Content, What: ledger.Gone, Number: newest(s.history), Reason: "it was not in Redis"}
 	case c.doubtful(s.history):
 		c.done.Missing++
 		c.missing[s.place]++
 	}
-	return journal.Mark{}
+	return ledger.Mark{}
 }
 
 // adopt tells the journal of what waits as of something that is sent.
-func (c *comparison) adopt(s *sight) journal.Mark {
+func (c *comparison) adopt(s *sight) ledger.Mark {
 	c.done.Adopted++
 	number := s.number
 	if number == 0 { // the next one is past the clock
@@ -123,12 +124,12 @@ func (c *comparison) adopt(s *sight) journal.Mark {
 	// What was revived by a Redis that has forgotten its end is owed again.
 	number = max(number, lastBatch(s.history))
 	c.sent(s, number)
-	return journal.Mark{Content: s.Content, What: journal.Adopted, Number: number}
+	return ledger.Mark{Content: s.Content, What: ledger.Adopted, Number: number}
 }
 
 // sent tells the journal of a send. The score only counts if the journal knows of no other one.
 func (c *comparison) sent(s *sight, number int64) {
-	item := message.SentItem{Content: s.Content, Score: s.due(), Keeps: true}
+	item := record.SentItem{Content: s.Content, Score: s.due(), Keeps: true}
 	if s.note != nil {
 		ttl := int64(0)
 		if s.note.Expires > 0 {
@@ -136,8 +137,8 @@ func (c *comparison) sent(s *sight, number int64) {
 		}
 		item.Note = protocol.NoteArg(ttl, s.note.Headers)
 	}
-	c.journal.Sent([]*message.Sends{{
-		Topic: s.topic.Topic, Slot: s.slot, Number: number, At: time.Now(), Items: []message.SentItem{item},
+	c.journal.Sent([]*record.Sends{{
+		Topic: s.topic.Topic, Slot: s.slot, Number: number, At: time.Now(), Items: []record.SentItem{item},
 	}}, func(error) {})
 }
 
@@ -161,12 +162,12 @@ func (s *sight) due() int64 {
 // bury tells the journal of a death, as the worker would have. Nothing is told of one that would not count.
 func (c *comparison) bury(s *sight) {
 	why, _ := protocol.ParseFailure(s.Why)
-	if s.history.Verdict.What != journal.Owed {
+	if s.history.Verdict.What != ledger.Owed {
 		if s.number < max(lastBatch(s.history), 1) {
 			return
 		}
 		c.sent(s, s.number-1)
-	} else if !slices.ContainsFunc(s.history.Sent, func(sent journal.Sent) bool {
+	} else if !slices.ContainsFunc(s.history.Sent, func(sent ledger.Sent) bool {
 		return sent.Number < s.number && slices.Contains(s.history.Verdict.Open, sent.ID)
 	}) {
 		return

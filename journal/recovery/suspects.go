@@ -8,15 +8,15 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/ledger"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/protocol/byhand"
 	"github.com/slotmq/go-rmq/internal/protocol/score"
-	"github.com/slotmq/go-rmq/journal"
 )
 
 // place is a slot of a topic.
 type place struct {
-	topic journal.Topic
+	topic ledger.Topic
 	slot  int
 }
 
@@ -54,7 +54,7 @@ func (s *suspects) full() bool { return s.count >= suspectsMost || s.bytes >= su
 // sight is what both say of one content, the journal first.
 type sight struct {
 	place
-	history journal.History
+	history ledger.History
 	byhand.Entry
 	number int64 // of the slot
 	now    int64 // of the server, in ms
@@ -114,7 +114,7 @@ func (r *Recovery) notes(ctx context.Context, at place, all []sight) error {
 		return nil
 	}
 	for i := range all {
-		if !all[i].alive() || all[i].history.Verdict.What == journal.Owed {
+		if !all[i].alive() || all[i].history.Verdict.What == ledger.Owed {
 			continue
 		}
 		text, err := r.rdb.HGet(ctx, at.keys().Note(), all[i].Content).Result()

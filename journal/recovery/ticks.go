@@ -13,9 +13,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/ledger"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/servers/cluster"
-	"github.com/slotmq/go-rmq/journal"
 )
 
 // A round of ticks tells whether Redis still has all that it had in the round before, by two signs.
@@ -31,12 +31,12 @@ import (
 // round looks at all masters, and leaves the ticks for the next round. It returns what is remembered
 // then, with whatever Redis may have forgotten. A look at Redis from which messages are told to be
 // gone lies between two rounds.
-func (r *Recovery) round(ctx context.Context) (*journal.Memory, error) {
+func (r *Recovery) round(ctx context.Context) (*ledger.Memory, error) {
 	r.rounds.Lock()
 	defer r.rounds.Unlock()
 	m, err := r.journal.Memory(ctx)
 	if err == nil && m.Key == 0 {
-		m, err = r.journal.Remember(ctx, func(*journal.Memory) {})
+		m, err = r.journal.Remember(ctx, func(*ledger.Memory) {})
 	}
 	if err != nil {
 		return m, err
@@ -61,7 +61,7 @@ func (r *Recovery) round(ctx context.Context) (*journal.Memory, error) {
 const ticksMost = 1024
 
 // ticks are the numbers of the keys: those that are known, and one for each master that has none.
-func (r *Recovery) ticks(ctx context.Context, m *journal.Memory) ([]int, error) {
+func (r *Recovery) ticks(ctx context.Context, m *ledger.Memory) ([]int, error) {
 	if !cluster.IsCluster(r.rdb) {
 		return []int{0}, nil
 	}
@@ -101,7 +101,7 @@ func (r *Recovery) ticks(ctx context.Context, m *journal.Memory) ([]int, error) 
 }
 
 // tick looks at one key, and moves it on.
-func (r *Recovery) tick(ctx context.Context, m *journal.Memory, n int, newest int64) (*journal.Memory, error) {
+func (r *Recovery) tick(ctx context.Context, m *ledger.Memory, n int, newest int64) (*ledger.Memory, error) {
 	key := protocol.TickKey(m.Key, n)
 	// A connection ends with its server: so all that is said on one is about one history.
 	err := r.rdb.Watch(ctx, func(tx *redis.Tx) error {
@@ -115,11 +115,11 @@ func (r *Recovery) tick(ctx context.Context, m *journal.Memory, n int, newest in
 		}
 		found, at := readTick(text)
 		known, met := m.Ticks[n]
-		now := journal.Tick{ID: max(newest, found), History: history}
+		now := ledger.Tick{ID: max(newest, found), History: history}
 		whole := met && found >= known.ID && history == known.History
 		if another := !met && len(m.Ticks) > 0; !whole && !another { // of another master nothing was known
-			forgot := journal.Forgot{Noticed: time.Now(), After: min(found, known.ID), Since: at}
-			if m, err = r.journal.Remember(ctx, func(m *journal.Memory) { m.Forgot = worse(m.Forgot, forgot) }); err != nil {
+			forgot := ledger.Forgot{Noticed: time.Now(), After: min(found, known.ID), Since: at}
+			if m, err = r.journal.Remember(ctx, func(m *ledger.Memory) { m.Forgot = worse(m.Forgot, forgot) }); err != nil {
 				return err
 			}
 		}
@@ -137,7 +137,7 @@ func (r *Recovery) tick(ctx context.Context, m *journal.Memory, n int, newest in
 			}
 		}
 		if now != known {
-			m, err = r.journal.Remember(ctx, func(m *journal.Memory) { m.Ticks[n] = now })
+			m, err = r.journal.Remember(ctx, func(m *ledger.Memory) { m.Ticks[n] = now })
 		}
 		return err
 	}, key)
@@ -148,7 +148,7 @@ func (r *Recovery) tick(ctx context.Context, m *journal.Memory, n int, newest in
 }
 
 // worse is what may be forgotten by both.
-func worse(a, b journal.Forgot) journal.Forgot {
+func worse(a, b ledger.Forgot) ledger.Forgot {
 	if a.Noticed.IsZero() {
 		return b
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/journal"
+	"github.com/slotmq/go-rmq/internal/ledger"
 )
 
 func TestReadTick(t *testing.T) {
@@ -45,14 +45,14 @@ func TestHistoryOf(t *testing.T) {
 func TestWorse(t *testing.T) {
 	t.Parallel()
 	at := func(n int64) time.Time { return time.UnixMilli(n) }
-	none, early, late, all := journal.Forgot{}, journal.Forgot{Noticed: at(10), After: 5, Since: at(4)},
-		journal.Forgot{Noticed: at(20), After: 15, Since: at(14)}, journal.Forgot{Noticed: at(30)}
-	for _, c := range []struct{ a, b, want journal.Forgot }{
+	none, early, late, all := ledger.Forgot{}, ledger.Forgot{Noticed: at(10), After: 5, Since: at(4)},
+		ledger.Forgot{Noticed: at(20), After: 15, Since: at(14)}, ledger.Forgot{Noticed: at(30)}
+	for _, c := range []struct{ a, b, want ledger.Forgot }{
 		{none, early, early},
-		{early, late, journal.Forgot{Noticed: at(20), After: 5, Since: at(4)}},
-		{late, early, journal.Forgot{Noticed: at(10), After: 5, Since: at(4)}},
+		{early, late, ledger.Forgot{Noticed: at(20), After: 5, Since: at(4)}},
+		{late, early, ledger.Forgot{Noticed: at(10), After: 5, Since: at(4)}},
 		{early, all, all},
-		{all, late, journal.Forgot{Noticed: at(20)}},
+		{all, late, ledger.Forgot{Noticed: at(20)}},
 	} {
 		if got := worse(c.a, c.b); got != c.want {
 			t.Errorf("%+v and %+v: %+v", c.a, c.b, got)

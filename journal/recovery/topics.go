@@ -7,27 +7,27 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/ledger"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/protocol/definition"
 	"github.com/slotmq/go-rmq/internal/servers/rights"
-	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/message"
 )
 
 // topics are those of the namespace that the journal knows, or some of them by their names.
-func (r *Recovery) topics(ctx context.Context, names []string) ([]journal.Topic, error) {
+func (r *Recovery) topics(ctx context.Context, names []string) ([]ledger.Topic, error) {
 	all, err := r.journal.Topics(ctx)
 	if err != nil {
 		return nil, err
 	}
 	prefix := protocol.Qualify(r.namespace, "")
-	all = slices.DeleteFunc(all, func(t journal.Topic) bool { return !strings.HasPrefix(t.Name, prefix) })
+	all = slices.DeleteFunc(all, func(t ledger.Topic) bool { return !strings.HasPrefix(t.Name, prefix) })
 	if names == nil {
 		return all, nil
 	}
-	var some []journal.Topic
+	var some []ledger.Topic
 	for _, name := range names {
-		i := slices.IndexFunc(all, func(t journal.Topic) bool { return t.Name == prefix+name })
+		i := slices.IndexFunc(all, func(t ledger.Topic) bool { return t.Name == prefix+name })
 		if i < 0 {
 			known := make([]string, len(all))
 			for n, t := range all {
@@ -45,7 +45,7 @@ func (r *Recovery) topics(ctx context.Context, names []string) ([]journal.Topic,
 
 // define writes the definition of a topic, unless it has one, and compares. It tells since when Redis has the one
 // that is there: what is missing of the time before was lost by then.
-func (r *Recovery) define(ctx context.Context, t journal.Topic, dry bool) (since time.Time, err error) {
+func (r *Recovery) define(ctx context.Context, t ledger.Topic, dry bool) (since time.Time, err error) {
 	held, err := r.scripts.Defined(ctx, t.Name)
 	if err != nil {
 		return since, err
@@ -69,7 +69,7 @@ func (r *Recovery) define(ctx context.Context, t journal.Topic, dry bool) (since
 }
 
 // allowed reports all that the Redis user must still be granted to restore the topics.
-func (x *restoring) allowed(ctx context.Context, topics []journal.Topic) error {
+func (x *restoring) allowed(ctx context.Context, topics []ledger.Topic) error {
 	if x.o.DryRun {
 		return nil
 	}

@@ -11,7 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/inspector"
-	"github.com/slotmq/go-rmq/message"
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/server/console/internal/census"
 	"github.com/slotmq/go-rmq/server/console/internal/collector"
 	"github.com/slotmq/go-rmq/server/console/internal/contents"
@@ -58,7 +58,7 @@ func New(cfg Config) (*Console, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = zap.NewNop()
 	}
-	var journal message.Journal // not a pointer in an interface that is not nil
+	var journal record.Journal // not a pointer in an interface that is not nil
 	if cfg.Journal != nil {
 		journal = cfg.Journal
 	}

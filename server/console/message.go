@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/ledger"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/text/story"
 	"github.com/slotmq/go-rmq/internal/text/words"
-	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/server/console/internal/pages"
 	"github.com/slotmq/go-rmq/server/console/internal/problem"
 	"github.com/slotmq/go-rmq/server/internal/audit"
@@ -38,8 +38,8 @@ type details struct {
 
 // remembered is what the journal has of a message in a slot.
 type remembered struct {
-	topic journal.Topic
-	in    journal.History
+	topic ledger.Topic
+	in    ledger.History
 }
 
 // readMessage looks for a message in Redis and in the journal.
@@ -73,7 +73,7 @@ func (c *Console) remember(ctx context.Context, topic, content string) (all []re
 	if err != nil {
 		return nil, err
 	}
-	at := slices.IndexFunc(topics, func(t journal.Topic) bool { return t.Name == c.qualified(topic) })
+	at := slices.IndexFunc(topics, func(t ledger.Topic) bool { return t.Name == c.qualified(topic) })
 	if at < 0 {
 		return nil, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal"
@@ -33,7 +34,7 @@ func TestDocumentedRights(t *testing.T) {
 			j, err := journal.Open(db.DB, db.dialect, journal.Config{Lag: time.Millisecond})
 			must.Do(t, err)
 			orders := message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 4}
-			j.Sent([]*message.Sends{{Topic: orders, At: time.Now(), Items: []message.SentItem{{Content: "order 4711", Score: 500}}}}, func(error) {})
+			j.Sent([]*record.Sends{{Topic: orders, At: time.Now(), Items: []record.SentItem{{Content: "order 4711", Score: 500}}}}, func(error) {})
 			tx, err := db.BeginTx(ctx, nil)
 			must.Do(t, err)
 			must.Do(t, j.SendTx(ctx, tx, orders, message.Priority{Content: "order 4712", Priority: 500}))

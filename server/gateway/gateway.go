@@ -14,6 +14,7 @@ import (
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/observers"
 	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/poll"
 	"github.com/slotmq/go-rmq/producer"
@@ -61,7 +62,7 @@ func New(cfg Config) (*Gateway, error) {
 }
 
 func (g *Gateway) build() (err error) {
-	var journal message.Journal // not a pointer in an interface that is not nil
+	var journal record.Journal // not a pointer in an interface that is not nil
 	if g.cfg.Journal != nil {
 		journal = g.cfg.Journal
 	}

@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/ledger"
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal"
-	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -48,7 +49,7 @@ func TestJournalOfAClient(t *testing.T) {
 
 		status, err := p.open(t, journal.Config{}).Status(ctx)
 		must.Do(t, err)
-		if len(status.Topics) != 1 || status.Topics[0] != (journal.TopicStatus{Topic: topic.Name, Owed: later}) || len(status.Gaps) != 0 {
+		if len(status.Topics) != 1 || status.Topics[0] != (ledger.TopicStatus{Topic: topic.Name, Owed: later}) || len(status.Gaps) != 0 {
 			t.Errorf("%+v", status)
 		}
 	})
@@ -78,10 +79,10 @@ func TestCancelIsToldLate(t *testing.T) {
 				await.True(t, "the clock goes on", func() bool { return time.Now().UnixMilli() > now })
 				send()
 			}
-			must.Do(t, slow.Mark(ctx, journal.Topic{Topic: topic}, 0, journal.Mark{Content: "x", What: journal.Restored})) // takes the cancel along
+			must.Do(t, slow.Mark(ctx, ledger.Topic{Topic: topic}, 0, ledger.Mark{Content: "x", What: ledger.Restored})) // takes the cancel along
 			all, err := slow.History(ctx, topic.Name, "order")
 			must.Do(t, err)
-			want := map[bool]string{false: journal.Cancelled, true: journal.Owed}[again]
+			want := map[bool]string{false: ledger.Cancelled, true: ledger.Owed}[again]
 			if !removed || len(all) != 1 || all[0].Verdict.What != want {
 				t.Errorf("sent again: %v; %+v, want %s", again, all, want)
 			}
@@ -96,7 +97,7 @@ func TestWaitCoversWhatMerged(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, p *place) {
 		topic := rmq.Topic{Name: fmt.Sprintf("merged-%d", time.Now().UnixNano()), Kind: rmq.KindRangeMerge, Slots: 4}
-		send := func(j message.Journal) rmq.Outcome {
+		send := func(j record.Journal) rmq.Outcome {
 			client, err := rmq.New(rmq.Config{Redis: servertest.SharedRedis(t).Client(t), Journal: j})
 			must.Do(t, err)
 			receipt, err := client.Send(ctx, topic, rmq.RangeMerge{Content: "order", Range: time.Hour})
@@ -118,7 +119,7 @@ func TestWaitCoversWhatMerged(t *testing.T) {
 		}
 		all, err := p.open(t, journal.Config{}).History(ctx, topic.Name, "order")
 		must.Do(t, err)
-		if len(all) != 1 || all[0].Verdict.What != journal.Owed {
+		if len(all) != 1 || all[0].Verdict.What != ledger.Owed {
 			t.Errorf("%+v", all)
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/ledger"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal"
@@ -66,7 +67,7 @@ func TestFlushedOfThisProcess(t *testing.T) {
 				t.Errorf("round %d: it holds a row, and %d are late; %v", round, n, err)
 			}
 			// A mark does not wait for the Lag, and takes the row along.
-			must.Do(t, j.Mark(ctx, journal.Topic{Topic: orders}, 1, journal.Mark{Content: "order", What: journal.Restored, Number: 1}))
+			must.Do(t, j.Mark(ctx, ledger.Topic{Topic: orders}, 1, ledger.Mark{Content: "order", What: ledger.Restored, Number: 1}))
 		}
 	})
 }
@@ -87,5 +88,5 @@ func TestReconcileWaitsForItself(t *testing.T) {
 	if found.Gone != 0 {
 		t.Errorf("%v", found)
 	}
-	y.is("handled", journal.Done)
+	y.is("handled", ledger.Done)
 }

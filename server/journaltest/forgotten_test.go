@@ -12,7 +12,9 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/inspector/doctor"
+	"github.com/slotmq/go-rmq/internal/ledger"
 	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
@@ -91,12 +93,12 @@ func TestForgetfulRedis(t *testing.T) {
 				if len(forgotten) != 1 || forgotten[0].Topic != y.topic.Name || !slices.Equal(forgotten[0].Slots, []int{1}) || forgotten[0].Messages != disaster.missing {
 					t.Errorf("%+v", forgotten)
 				}
-				y.is("overdue", journal.Owed)
+				y.is("overdue", ledger.Owed)
 				if accept {
 					if got := y.reconcile(recovery.Reconcile{Accept: true}); got.Gone != disaster.missing || !got.Forgot.Noticed.IsZero() {
 						t.Errorf("accepted: %+v", got)
 					}
-					y.is("overdue", journal.Gone)
+					y.is("overdue", ledger.Gone)
 				} else {
 					restored, err := y.r.Restore(ctx, recovery.Restore{Patience: -1})
 					must.Do(t, err)
@@ -164,11 +166,11 @@ func TestForgottenNumbersAreRaised(t *testing.T) {
 			y.tell(sentTo(y.topic, 1, number, later, content))
 		}
 		send("before")
-		y.is("before", journal.Done) // nothing contradicts it
+		y.is("before", ledger.Done) // nothing contradicts it
 		y.found(recovery.Reconciled{Adopted: 1})
 		send("behind")
-		y.is("before", journal.Owed)
-		y.is("behind", journal.Owed)
+		y.is("before", ledger.Owed)
+		y.is("behind", ledger.Owed)
 		for slot := 2; slot < 2+others; slot++ {
 			key := protocol.KeysOf(y.topic.Name, slot).Meta
 			if number, err := y.rdb.HGet(ctx, key, "batch").Int64(); number < int64(60+slot) {
@@ -217,7 +219,7 @@ func TestRolledBackRedisIsNamedBySlot(t *testing.T) {
 			must.Do(t, <-ended)
 		})
 		reader := p.open(t, journal.Config{})
-		memory := func() *journal.Memory {
+		memory := func() *ledger.Memory {
 			m, err := reader.Memory(ctx)
 			must.Do(t, err)
 			return m
@@ -247,7 +249,7 @@ func TestRolledBackRedisIsNamedBySlot(t *testing.T) {
 		srv.Kill()
 		srv.Restart(t)
 
-		var forgotten []message.Forgotten
+		var forgotten []record.Forgotten
 		await.True(t, "it is noticed", func() bool {
 			forgotten, err = reader.Forgotten(ctx)
 			must.Do(t, err)
@@ -268,7 +270,7 @@ func TestRolledBackRedisIsNamedBySlot(t *testing.T) {
 		await.True(t, "what was handled is owed again", func() bool { // what was handled waits again
 			all, err := reader.History(ctx, f.Topic, revived)
 			must.Do(t, err)
-			return all[0].Verdict.What == journal.Owed
+			return all[0].Verdict.What == ledger.Owed
 		})
 
 		restored, err := r.Restore(ctx, recovery.Restore{Patience: -1})

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/ledger"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/journal"
@@ -16,7 +17,7 @@ func TestLeadExpires(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, p *place) {
 		j := p.open(t, journal.Config{})
-		hold := func(l *journal.Lead) bool {
+		hold := func(l ledger.Lead) bool {
 			until, err := l.Hold(ctx)
 			must.Do(t, err)
 			if held := !until.IsZero(); !held || until.After(time.Now()) && time.Until(until) < time.Minute {

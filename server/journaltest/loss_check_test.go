@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/ledger"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/proctest"
-	"github.com/slotmq/go-rmq/journal"
 )
 
 // What the processes have written down is held against what the journal promises.
@@ -165,7 +165,7 @@ func (v *verdict) mayBeMissing(m lossMessage, s lossSend) string {
 		return "it was waited for; " + v.history(m)
 	case kills == nil:
 		return "its sender lives; " + v.history(m)
-	case slices.ContainsFunc(v.of(m).Sent, func(r journal.Sent) bool { return r.At >= s.begin/1e6 && r.At <= s.end/1e6 }):
+	case slices.ContainsFunc(v.of(m).Sent, func(r ledger.Sent) bool { return r.At >= s.begin/1e6 && r.At <= s.end/1e6 }):
 		return "the journal has it; " + v.history(m)
 	}
 	if flushed := v.flushed(s.by); s.end/1e6 < flushed {
@@ -189,12 +189,12 @@ func (v *verdict) flushed(sender string) int64 {
 }
 
 // of is what the journal has of a message.
-func (v *verdict) of(m lossMessage) journal.History {
+func (v *verdict) of(m lossMessage) ledger.History {
 	v.Helper()
 	all, err := v.j.History(ctx, m.topic, m.content)
 	must.Do(v, err)
 	if len(all) == 0 {
-		return journal.History{}
+		return ledger.History{}
 	}
 	return all[0]
 }
@@ -291,8 +291,8 @@ const between = 100
 func (v *verdict) toldTwice(m lossMessage, h *handling) {
 	v.Helper()
 	of := v.of(m)
-	i := slices.IndexFunc(of.Ended, func(e journal.Ended) bool {
-		return e.Number == h.Fence && (e.What == journal.Done || e.What == journal.Dead)
+	i := slices.IndexFunc(of.Ended, func(e ledger.Ended) bool {
+		return e.Number == h.Fence && (e.What == ledger.Done || e.What == ledger.Dead)
 	})
 	kills := v.faults[h.Worker]
 	switch {

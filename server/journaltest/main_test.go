@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
@@ -183,12 +184,12 @@ func closed(t testing.TB, j *journal.Journal) {
 var orders = message.Topic{Name: "shop:orders", Kind: message.KindFixedTime, Slots: 4}
 
 // sends makes the report of a producer about some sends to slot 1.
-func sends(number int64, contents ...string) []*message.Sends {
-	s := &message.Sends{Topic: orders, Slot: 1, Number: number, At: time.Now()}
+func sends(number int64, contents ...string) []*record.Sends {
+	s := &record.Sends{Topic: orders, Slot: 1, Number: number, At: time.Now()}
 	for _, c := range contents {
-		s.Items = append(s.Items, message.SentItem{Content: c, Score: 1_700_000_000_000})
+		s.Items = append(s.Items, record.SentItem{Content: c, Score: 1_700_000_000_000})
 	}
-	return []*message.Sends{s}
+	return []*record.Sends{s}
 }
 
 // end makes the report of a worker about the end of some messages of slot 1.

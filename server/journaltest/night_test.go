@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
@@ -44,10 +45,10 @@ func aNight(t testing.TB) *nightly {
 }
 
 // sent reports sends to slot 1.
-func (n *nightly) sent(number int64, at time.Time, items ...message.SentItem) {
+func (n *nightly) sent(number int64, at time.Time, items ...record.SentItem) {
 	n.Helper()
 	told := make(chan error, 1)
-	n.j.Sent([]*message.Sends{{Topic: n.topic, Slot: 1, Number: number, At: at, Items: items}}, func(err error) { told <- err })
+	n.j.Sent([]*record.Sends{{Topic: n.topic, Slot: 1, Number: number, At: at, Items: items}}, func(err error) { told <- err })
 	must.Do(n, <-told)
 }
 
@@ -62,9 +63,9 @@ func (n *nightly) ended(what message.What, fence int64, reason string, contents 
 	awaitRoom(n, n.j)
 }
 
-func items(score int64, contents ...string) (all []message.SentItem) {
+func items(score int64, contents ...string) (all []record.SentItem) {
 	for _, c := range contents {
-		all = append(all, message.SentItem{Content: c, Score: score})
+		all = append(all, record.SentItem{Content: c, Score: score})
 	}
 	return all
 }

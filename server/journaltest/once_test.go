@@ -10,18 +10,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/journal"
-	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
 // delivered is a delivery of one copy.
-type delivered message.Copy
+type delivered record.Copy
 
-func (d delivered) Copy() (message.Copy, bool) { return message.Copy(d), d.Topic.Notes }
+func (d delivered) Copy() (record.Copy, bool) { return record.Copy(d), d.Topic.Notes }
 
 // effect runs a handler's transaction: what Once says, and a row of effects if it is not done. It ends
 // as told: "commit" or "rollback".
@@ -56,9 +56,9 @@ func withEffects(t *testing.T, p *place) (*journal.Journal, *sql.DB) {
 // What Once says of one content, delivery by delivery.
 func TestOnceRules(t *testing.T) {
 	t.Parallel()
-	const known, newer, unknown = message.SendsKnown, message.SendsNewer, message.SendsUnknown
+	const known, newer, unknown = record.SendsKnown, record.SendsNewer, record.SendsUnknown
 	type step struct {
-		sends         message.CopySends
+		sends         record.CopySends
 		number, fence int64
 		attempt       int
 		end, want     string
@@ -129,7 +129,7 @@ func TestOnceOfTwoAtATime(t *testing.T) {
 				ended := make(chan error)
 				for fence := range int64(2) {
 					go func() {
-						d := delivered{Topic: topic, Slot: 1, Content: content, Attempt: 1, Fence: 6 + fence + 10*copies, Sends: message.SendsKnown, Number: 5 + 10*copies}
+						d := delivered{Topic: topic, Slot: 1, Content: content, Attempt: 1, Fence: 6 + fence + 10*copies, Sends: record.SendsKnown, Number: 5 + 10*copies}
 						_, err := effect(ctx, j, db, d, content, "commit")
 						ended <- err
 					}()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/ledger"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/protocol/definition"
 	"github.com/slotmq/go-rmq/internal/testing/await"
@@ -149,7 +150,7 @@ func TestOutboxSendsWhatCommitted(t *testing.T) {
 		}
 		status, err = o.j.Status(ctx)
 		must.Do(t, err)
-		if status.Outbox != (journal.Outbox{}) {
+		if status.Outbox != (ledger.Outbox{}) {
 			t.Errorf("%+v", status.Outbox)
 		}
 	})

@@ -5,12 +5,12 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/ledger"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
-	"github.com/slotmq/go-rmq/journal"
 )
 
 // Relays are killed while transactions commit: what has committed is sent, what was rolled back is
@@ -68,7 +68,7 @@ func TestRelaysAreKilled(t *testing.T) {
 		}
 		status, err := o.j.Status(ctx)
 		must.Do(t, err)
-		if status.Outbox != (journal.Outbox{}) {
+		if status.Outbox != (ledger.Outbox{}) {
 			t.Errorf("%+v", status.Outbox)
 		}
 		t.Logf("%d commits, %d kills", commits, kills)

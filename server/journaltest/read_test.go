@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/ledger"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/journal"
@@ -35,7 +36,7 @@ func TestHistoryAndStatus(t *testing.T) {
 		closed(t, j)
 
 		j = p.open(t, journal.Config{})
-		for content, want := range map[string]string{"a": journal.Owed, "b": journal.Dead, "c": journal.Owed} {
+		for content, want := range map[string]string{"a": ledger.Owed, "b": ledger.Dead, "c": ledger.Owed} {
 			all, err := j.History(ctx, orders.Name, content)
 			must.Do(t, err)
 			if len(all) != 1 || all[0].Slot != 1 || all[0].Verdict.What != want || all[0].Verdict.Content != content {
@@ -60,7 +61,7 @@ func TestHistoryAndStatus(t *testing.T) {
 		if s.Sent != 4 || s.Ended != 2 || len(s.Gaps) != 0 || time.Since(s.Since) > time.Hour || s.Behind != 0 || s.Held != 0 || s.Trouble != nil {
 			t.Errorf("%+v", s)
 		}
-		if len(s.Topics) != 1 || s.Topics[0] != (journal.TopicStatus{Topic: orders.Name, Owed: 2, Dead: 1}) {
+		if len(s.Topics) != 1 || s.Topics[0] != (ledger.TopicStatus{Topic: orders.Name, Owed: 2, Dead: 1}) {
 			t.Errorf("%+v", s.Topics)
 		}
 		if len(s.Writers) != 1 || s.Writers[0].Alive || s.Writers[0].Closed.IsZero() {
@@ -95,7 +96,7 @@ func TestCompact(t *testing.T) {
 		j = p.open(t, journal.Config{})
 		old, err := j.Compact(ctx, time.Now().Add(-time.Hour))
 		must.Do(t, err)
-		if old != (journal.Compacted{}) {
+		if old != (ledger.Compacted{}) {
 			t.Errorf("nothing is old: %+v", old)
 		}
 		before, err := j.Status(ctx)
@@ -104,14 +105,14 @@ func TestCompact(t *testing.T) {
 		must.Do(t, err)
 		after, err := j.Status(ctx)
 		must.Do(t, err)
-		if want := (journal.TopicStatus{Topic: orders.Name, Owed: 2 * n / 3, Dead: 2 * n / 3}); before.Topics[0] != want || after.Topics[0] != want {
+		if want := (ledger.TopicStatus{Topic: orders.Name, Owed: 2 * n / 3, Dead: 2 * n / 3}); before.Topics[0] != want || after.Topics[0] != want {
 			t.Errorf("%+v, then %+v", before.Topics, after.Topics)
 		}
 		// One of every three contents is done, sent twice.
 		if got.Sent != 2*2*n/3 || got.Ended != 2*n/3 || got.Writers != 1 || after.Sent != 2*2*n/3 || after.Ended != 2*n/3 {
 			t.Errorf("%+v; left %d and %d", got, after.Sent, after.Ended)
 		}
-		if again, err := j.Compact(ctx, time.Now().Add(time.Hour)); err != nil || again != (journal.Compacted{}) {
+		if again, err := j.Compact(ctx, time.Now().Add(time.Hour)); err != nil || again != (ledger.Compacted{}) {
 			t.Errorf("again: %+v %v", again, err)
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/slotmq/go-rmq/internal/ledger"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/message"
@@ -37,7 +38,7 @@ func TestReadOnly(t *testing.T) {
 		}
 		all, err := j.History(ctx, orders.Name, "order")
 		must.Do(t, err)
-		if len(all) != 1 || all[0].Verdict.What != journal.Owed {
+		if len(all) != 1 || all[0].Verdict.What != ledger.Owed {
 			t.Errorf("%+v", all)
 		}
 		oneLine(t, j.Close(ctx), "1 sends and 1 ends of messages are not in SQL")

@@ -11,7 +11,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/slotmq/go-rmq/internal/ledger"
 	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
@@ -66,8 +68,8 @@ func (y *yard) tell(all ...any) {
 	j := y.place.open(y, journal.Config{Lag: time.Millisecond})
 	for _, x := range all {
 		switch x := x.(type) {
-		case *message.Sends:
-			j.Sent([]*message.Sends{x}, behind)
+		case *record.Sends:
+			j.Sent([]*record.Sends{x}, behind)
 		case *message.Event:
 			j.Observe(x)
 		}
@@ -79,13 +81,13 @@ func (y *yard) tell(all ...any) {
 func longAgo() time.Time { return time.Now().Add(-time.Hour) }
 
 // sentTo is the report of a producer about sends to a slot. A score of 0 is long ago.
-func sentTo(topic message.Topic, slot int, number, score int64, contents ...string) *message.Sends {
-	s := &message.Sends{Topic: topic, Slot: slot, Number: number, At: longAgo()}
+func sentTo(topic message.Topic, slot int, number, score int64, contents ...string) *record.Sends {
+	s := &record.Sends{Topic: topic, Slot: slot, Number: number, At: longAgo()}
 	if score == 0 {
 		score = s.At.UnixMilli()
 	}
 	for _, c := range contents {
-		s.Items = append(s.Items, message.SentItem{Content: c, Score: score})
+		s.Items = append(s.Items, record.SentItem{Content: c, Score: score})
 	}
 	return s
 }
@@ -125,7 +127,7 @@ func (y *yard) found(want recovery.Reconciled) recovery.Reconciled {
 	y.Helper()
 	got := y.reconcile(recovery.Reconcile{Every: soon})
 	same := got
-	same.Looked, same.Forgot = 0, journal.Forgot{}
+	same.Looked, same.Forgot = 0, ledger.Forgot{}
 	if same != want {
 		y.Errorf("found %v, want %v", got, want)
 	}
@@ -133,16 +135,16 @@ func (y *yard) found(want recovery.Reconciled) recovery.Reconciled {
 }
 
 // is expects what the journal says of a content in slot 1.
-func (y *yard) is(content, what string) journal.History {
+func (y *yard) is(content, what string) ledger.History {
 	y.Helper()
 	all, err := y.j.History(ctx, y.topic.Name, content)
 	must.Do(y, err)
 	if len(all) == 0 && what == "" {
-		return journal.History{}
+		return ledger.History{}
 	}
 	if len(all) != 1 || all[0].Verdict.What != what {
 		y.Errorf("%s is %+v, want %q", content, all, what)
-		return journal.History{}
+		return ledger.History{}
 	}
 	return all[0]
 }
@@ -167,19 +169,19 @@ func TestReconcileWhatIsOwed(t *testing.T) {
 		y.tell(
 			sentTo(y.topic, 1, 50, 0, "waits", "flies", "again", "dead", "handled", "re-sent", "told"),
 			endOf(y.topic, 60, "re-sent"), sentTo(y.topic, 1, 60, 0, "re-sent"),
-			sentTo(y.topic, 1, message.UnknownNumber, 0, "unknown", "unknown and dead"),
+			sentTo(y.topic, 1, record.UnknownNumber, 0, "unknown", "unknown and dead"),
 			sentTo(y.topic, 1, 50, later, "later"),
 			endOf(y.topic, 60, "told"),
 		)
 		y.found(recovery.Reconciled{Gone: 3, Dead: 1})
 		for content, what := range map[string]string{
-			"waits": journal.Owed, "flies": journal.Owed, "again": journal.Owed, "later": journal.Owed, "told": journal.Done,
-			"unknown and dead": journal.Owed, // a death in a batch with this number would not be of this send
-			"handled":          journal.Gone, "re-sent": journal.Gone, "unknown": journal.Gone,
+			"waits": ledger.Owed, "flies": ledger.Owed, "again": ledger.Owed, "later": ledger.Owed, "told": ledger.Done,
+			"unknown and dead": ledger.Owed, // a death in a batch with this number would not be of this send
+			"handled":          ledger.Gone, "re-sent": ledger.Gone, "unknown": ledger.Gone,
 		} {
 			y.is(content, what)
 		}
-		h := y.is("dead", journal.Dead)
+		h := y.is("dead", ledger.Dead)
 		if e := h.Ended[len(h.Ended)-1]; e.Attempt != 17 || e.Reason != "3 no disk" || e.Worker != "worker" || e.At != at+5 || e.Number != 100 {
 			t.Errorf("%+v", e)
 		}
@@ -189,7 +191,7 @@ func TestReconcileWhatIsOwed(t *testing.T) {
 		y.do("zadd", y.keys.Store, at, "handled")
 		y.tell(sentTo(y.topic, 1, 100, 0, "handled"))
 		y.found(recovery.Reconciled{})
-		y.is("handled", journal.Owed)
+		y.is("handled", ledger.Owed)
 	})
 }
 
@@ -224,20 +226,20 @@ func TestReconcileAdopts(t *testing.T) {
 			)
 			y.found(recovery.Reconciled{Adopted: 5, Dead: 1})
 			for content, due := range map[string]int64{"waits": score(later), "again": score(later), "finished": score(at), "revived": score(at)} {
-				if h := y.is(content, journal.Owed); h.Verdict.Score != due {
+				if h := y.is(content, ledger.Owed); h.Verdict.Score != due {
 					t.Errorf("%v: %s waits for %d, want %d", kind, content, h.Verdict.Score, due)
 				}
 			}
-			if h := y.is("finished", journal.Owed); !h.Sent[1].Keeps { // a send that is reported in the meantime knows better
+			if h := y.is("finished", ledger.Owed); !h.Sent[1].Keeps { // a send that is reported in the meantime knows better
 				t.Errorf("%+v", h)
 			}
-			if v := y.is("waits", journal.Owed).Verdict; v.Headers != `{"a":"b"}` || v.Expires < later-1000 || v.Expires > later+1000+time.Since(now).Milliseconds() { // it is told what is left of it
+			if v := y.is("waits", ledger.Owed).Verdict; v.Headers != `{"a":"b"}` || v.Expires < later-1000 || v.Expires > later+1000+time.Since(now).Milliseconds() { // it is told what is left of it
 				t.Errorf("%+v", v)
 			}
-			if v := y.is("flies", journal.Owed).Verdict; kind == message.KindPriority && v.Score != 70 || kind != message.KindPriority && v.Score < at {
+			if v := y.is("flies", ledger.Owed).Verdict; kind == message.KindPriority && v.Score != 70 || kind != message.KindPriority && v.Score < at {
 				t.Errorf("%+v", v)
 			}
-			if h := y.is("died", journal.Dead); h.Verdict.Content != "died" || h.Ended[len(h.Ended)-1].Reason != "no disk" {
+			if h := y.is("died", ledger.Dead); h.Verdict.Content != "died" || h.Ended[len(h.Ended)-1].Reason != "no disk" {
 				t.Errorf("%+v", h)
 			}
 			y.found(recovery.Reconciled{})
@@ -245,7 +247,7 @@ func TestReconcileAdopts(t *testing.T) {
 			// The batch that has it ends it, and so does the next one for the others.
 			y.tell(endOf(y.topic, 100, "flies"), endOf(y.topic, 101, "waits", "again", "finished", "revived"))
 			for _, content := range []string{"flies", "waits", "again", "finished", "revived"} {
-				y.is(content, journal.Done)
+				y.is(content, ledger.Done)
 			}
 		}
 	})
@@ -269,10 +271,10 @@ func TestReconcileWaitsForWriters(t *testing.T) {
 	slow.Observe(endOf(y.topic, 2, "begin")) // so that it is known
 	await.True(t, "its writer is known", func() bool { return p.number(t, "SELECT COUNT(*) FROM rmq_writer WHERE closed = 0") == 1 })
 	slow.Observe(endOf(y.topic, 60, "handled"))
-	slow.Sent([]*message.Sends{sentTo(y.topic, 1, 100, 0, "sent")}, behind)
+	slow.Sent([]*record.Sends{sentTo(y.topic, 1, 100, 0, "sent")}, behind)
 	y.found(recovery.Reconciled{})
-	y.is("handled", journal.Done)
-	if h := y.is("sent", journal.Owed); len(h.Sent) != 1 {
+	y.is("handled", ledger.Done)
+	if h := y.is("sent", ledger.Owed); len(h.Sent) != 1 {
 		t.Errorf("%+v", h)
 	}
 }
@@ -305,7 +307,7 @@ func TestReconcileWhileRedisForgets(t *testing.T) {
 	if got.Gone != 0 || got.Missing != 1 {
 		t.Errorf("%+v", got)
 	}
-	y.is("again and again", journal.Owed)
+	y.is("again and again", ledger.Owed)
 }
 
 // Larger contents are looked at in several steps, and each step reports its own.
@@ -333,7 +335,7 @@ func TestReconcileLargeContents(t *testing.T) {
 	y.found(recovery.Reconciled{})
 	for i := range n {
 		if i%2 == 0 {
-			y.is(fmt.Sprintf("%d %s", i, large), journal.Owed)
+			y.is(fmt.Sprintf("%d %s", i, large), ledger.Owed)
 		}
 	}
 }
@@ -358,7 +360,7 @@ func TestReconcileSaysWhatIsWrong(t *testing.T) {
 	y.do("set", y.keys.Why, "x")
 	_, err := y.r.Reconcile(ctx, recovery.Reconcile{})
 	oneLine(t, err, "reconcile: ", y.keys.Store, "rmq verify")
-	y.is("handled", journal.Owed)
+	y.is("handled", ledger.Owed)
 }
 
 // The rights in docs/DEPLOYMENT.md are enough to compare.

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/proctest"
@@ -82,12 +83,12 @@ func (k *killing) fill(messages int) {
 	k.Helper()
 	keys := k.keys()
 	must.Do(k, k.rdb.HSet(ctx, keys.Meta, "batch", 3, "holder", "somebody").Err())
-	var items []message.SentItem
+	var items []record.SentItem
 	var done, dead []string
 	pipe := k.rdb.Pipeline()
 	for i := range messages {
 		content, score := fmt.Sprintf("order %d", i), int64(20+k.IntN(1000))
-		items = append(items, message.SentItem{Content: content, Score: score})
+		items = append(items, record.SentItem{Content: content, Score: score})
 		switch i % 20 {
 		case 0:
 			done = append(done, content)

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
@@ -65,8 +66,8 @@ func TestRestoreOnACluster(t *testing.T) {
 	n.topic.Slots = 16
 	for slot := range n.topic.Slots {
 		told := make(chan error, 1)
-		s := &message.Sends{Topic: n.topic, Slot: slot, Number: 9, At: time.Now(), Items: items(20, fmt.Sprint("a", slot), fmt.Sprint("b", slot))}
-		n.j.Sent([]*message.Sends{s}, func(err error) { told <- err })
+		s := &record.Sends{Topic: n.topic, Slot: slot, Number: 9, At: time.Now(), Items: items(20, fmt.Sprint("a", slot), fmt.Sprint("b", slot))}
+		n.j.Sent([]*record.Sends{s}, func(err error) { told <- err })
 		must.Do(t, <-told)
 	}
 	n.restores(recovery.Restore{DryRun: true}, recovery.Restored{Waiting: 32, Twice: 32})

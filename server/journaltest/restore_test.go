@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/ledger"
 	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
@@ -52,7 +54,7 @@ func TestRestore(t *testing.T) {
 			must.Do(t, err)
 			rows := 0
 			for _, e := range all[0].Ended {
-				if e.What == journal.Restored && e.Number == 7 {
+				if e.What == ledger.Restored && e.Number == 7 {
 					rows++
 				}
 			}
@@ -67,11 +69,11 @@ func TestRestore(t *testing.T) {
 func TestRestoreRaisesNumbers(t *testing.T) {
 	t.Parallel()
 	n := aNight(t)
-	n.sent(message.UnknownNumber, time.Now(), items(later, "a")...)
+	n.sent(record.UnknownNumber, time.Now(), items(later, "a")...)
 	n.ended(message.Done, 70, "", "a", "b")
 	n.ended(message.Cancelled, 0, "", "a")
-	must.Do(t, n.j.Mark(ctx, n.known(), 1, journal.Mark{Content: "a", What: journal.Gone, Number: 99}))
-	must.Do(t, n.j.Mark(ctx, n.known(), 1, journal.Mark{Content: "a", What: journal.Adopted, Number: message.UnknownNumber}))
+	must.Do(t, n.j.Mark(ctx, n.known(), 1, ledger.Mark{Content: "a", What: ledger.Gone, Number: 99}))
+	must.Do(t, n.j.Mark(ctx, n.known(), 1, ledger.Mark{Content: "a", What: ledger.Adopted, Number: record.UnknownNumber}))
 	n.restores(recovery.Restore{DryRun: true}, recovery.Restored{})
 	n.restores(recovery.Restore{}, recovery.Restored{})
 	if number := n.rdb.HGet(ctx, n.keys().Meta, "batch").Val(); number != "70" {
@@ -84,10 +86,10 @@ func TestRestoreRaisesNumbers(t *testing.T) {
 		t.Errorf("the slot's number is %s", number)
 	}
 	n.empty()
-	must.Do(t, n.j.Mark(ctx, n.known(), 1, journal.Mark{Content: "d", What: journal.Gone, Number: 4})) // rows, not numbers
-	must.Do(t, n.j.Mark(ctx, n.known(), 1, journal.Mark{Content: "d", What: journal.Adopted, Number: message.UnknownNumber}))
+	must.Do(t, n.j.Mark(ctx, n.known(), 1, ledger.Mark{Content: "d", What: ledger.Gone, Number: 4})) // rows, not numbers
+	must.Do(t, n.j.Mark(ctx, n.known(), 1, ledger.Mark{Content: "d", What: ledger.Adopted, Number: record.UnknownNumber}))
 	n.sent(2, time.Now(), items(later, "d")...)
-	n.sent(message.UnknownNumber, time.Now(), items(later, "d")...)
+	n.sent(record.UnknownNumber, time.Now(), items(later, "d")...)
 	n.restores(recovery.Restore{Content: "d"}, recovery.Restored{Waiting: 1})
 	if number := n.rdb.HGet(ctx, n.keys().Meta, "batch").Val(); number != "2" {
 		t.Errorf("the slot's number is %s", number)
@@ -136,7 +138,7 @@ func TestRestoreDoesNotWaitForABusyFile(t *testing.T) {
 	}
 }
 
-func (n *nightly) known() journal.Topic {
+func (n *nightly) known() ledger.Topic {
 	n.Helper()
 	all, err := n.j.Topics(ctx)
 	must.Do(n, err)
@@ -299,7 +301,7 @@ func TestRestoreOfExpired(t *testing.T) {
 	n := newNight(t, newPlace(t, "SQLite", false), servertest.SharedRedis(t).Client(t), message.KindPriority, true)
 	ago := time.Now().Add(-time.Minute)
 	send := func(number int64, content, note string) {
-		n.sent(number, ago, message.SentItem{Content: content, Score: 20, Note: note})
+		n.sent(number, ago, record.SentItem{Content: content, Score: 20, Note: note})
 	}
 	send(4, "lives", `120000 {"k":"v"}`)
 	send(5, "over", "1000")
@@ -333,7 +335,7 @@ func TestRestoreSince(t *testing.T) {
 	n.ended(message.Done, 2, "", "ended and sent again")
 	n.sent(3, now, items(later, "new", "old and sent again", "ended and sent again")...)
 	n.ended(message.Died, 4, "x", "old and dead")
-	n.sent(message.UnknownNumber, hour.Add(-time.Minute), items(later, "old, and another one is over")...)
+	n.sent(record.UnknownNumber, hour.Add(-time.Minute), items(later, "old, and another one is over")...)
 	n.sent(3, now, items(later, "old, and another one is over")...)
 	n.ended(message.Done, 4, "", "old, and another one is over")
 	n.restores(recovery.Restore{Since: hour, DryRun: true}, recovery.Restored{Waiting: 3, Dead: 1})
@@ -373,7 +375,7 @@ func TestRestoreWaitsForOthers(t *testing.T) {
 	each(t, func(t *testing.T, p *place) {
 		n := newNight(t, p, servertest.SharedRedis(t).Client(t), message.KindFixedTime, false)
 		other := p.open(t, journal.Config{Lag: 700 * time.Millisecond})
-		s := []*message.Sends{{Topic: n.topic, Slot: 1, Number: 1, At: time.Now(), Items: items(later, "a")}}
+		s := []*record.Sends{{Topic: n.topic, Slot: 1, Number: 1, At: time.Now(), Items: items(later, "a")}}
 		other.Sent(s, behind)
 		awaitRoom(t, other) // it is known to live
 		s[0].Items = items(later, "b")

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/ledger"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
@@ -60,7 +61,7 @@ func TestRunAdoptsWhenItMust(t *testing.T) {
 	y.do("zadd", y.keys.Store, later, "vanished") // the row of its send died with its process
 	y.run()
 	y.tell(sentTo(y.topic, 1, 0, 0, "handled"))
-	y.becomes("handled", journal.Gone)
+	y.becomes("handled", ledger.Gone)
 	if n := p.number(t, "SELECT COUNT(*) FROM rmq_ended WHERE what = 'adopted'"); n != 0 {
 		t.Errorf("%d are adopted without a reason", n)
 	}
@@ -74,8 +75,8 @@ func TestRunAdoptsWhenItMust(t *testing.T) {
 		y.do("zadd", y.keys.Store, later, content)
 		last := adopted()
 		exec(t, p.url, "UPDATE rmq_state SET value = value - 3600000 WHERE name = 'reconcile adopted'", reason) // an hour goes by
-		y.becomes(content, journal.Owed)
-		y.is("vanished", journal.Owed)
+		y.becomes(content, ledger.Owed)
+		y.is("vanished", ledger.Owed)
 		await.True(t, "this look has ended, too", func() bool { return adopted() > last }) // or it would end the next hour
 	}
 }
@@ -91,14 +92,14 @@ func TestRunLeads(t *testing.T) {
 		_, pages := y.run()
 		for _, content := range []string{"one", "another"} {
 			y.tell(sentTo(y.topic, 1, 0, 0, content))
-			y.becomes(content, journal.Gone)
+			y.becomes(content, ledger.Gone)
 		}
 		if n := pages.Load(); n != 0 && time.Since(begun) < 5*time.Second { // later the lease may have run out on a busy machine
 			t.Errorf("both work: the second has looked at %d pages", n)
 		}
 		stop()
 		y.tell(sentTo(y.topic, 1, 0, 0, "two"))
-		y.becomes("two", journal.Gone)
+		y.becomes("two", ledger.Gone)
 	})
 }
 

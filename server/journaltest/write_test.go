@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/journal"
@@ -19,7 +20,7 @@ func TestRowsAreWritten(t *testing.T) {
 		j := p.open(t, journal.Config{Flow: journal.All})
 		must.Do(t, j.Ready())
 		odd := "order \x00\xff %d 世界"
-		j.Sent([]*message.Sends{{Topic: orders, Slot: 3, Number: 7, Items: []message.SentItem{
+		j.Sent([]*record.Sends{{Topic: orders, Slot: 3, Number: 7, Items: []record.SentItem{
 			{Content: odd, Score: 17, Keeps: true, Note: `5 {"a":"b"}`},
 			{Content: "merged", Keeps: true, Merged: true},
 		}}}, behind)

@@ -6,6 +6,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -14,10 +15,10 @@ import (
 type Ground struct {
 	Redis     redis.UniversalClient
 	Scripts   *protocol.Scripts
-	Namespace string          // of all topics
-	Slots     slots.Sharing   // by ZooKeeper; nil: by Redis alone
-	Journal   message.Journal // nil: there is none
-	Hide      bool            // contents stay out of texts about other messages
+	Namespace string         // of all topics
+	Slots     slots.Sharing  // by ZooKeeper; nil: by Redis alone
+	Journal   record.Journal // nil: there is none
+	Hide      bool           // contents stay out of texts about other messages
 	Masters   LastAnswers
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/protocol/byhand"
 	"github.com/slotmq/go-rmq/internal/protocol/script"
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -30,15 +31,15 @@ func (h *Steps) TellGone(t ask.Topic, slot int, begun time.Time, what message.Wh
 }
 
 // TellSent tells what waits in a slot like something that was sent just now.
-func (h *Steps) TellSent(ctx context.Context, t ask.Topic, slot int, items []message.SentItem) {
+func (h *Steps) TellSent(ctx context.Context, t ask.Topic, slot int, items []record.SentItem) {
 	if h.Journal == nil || len(items) == 0 {
 		return
 	}
 	number := protocol.NumberCmd(ctx, h.Qualified(t.Name), slot)
 	script.Exec(ctx, h.Redis, number)
-	s := &message.Sends{Topic: t.Topic, Slot: slot, At: time.Now(), Items: items, Number: protocol.NumberOf(ctx, h.Redis, h.Qualified(t.Name), slot, number, message.UnknownNumber)}
+	s := &record.Sends{Topic: t.Topic, Slot: slot, At: time.Now(), Items: items, Number: protocol.NumberOf(ctx, h.Redis, h.Qualified(t.Name), slot, number, record.UnknownNumber)}
 	s.Topic.Name = h.Qualified(t.Name)
-	h.Journal.Sent([]*message.Sends{s}, func(error) {})
+	h.Journal.Sent([]*record.Sends{s}, func(error) {})
 }
 
 // TellRequeued tells which dead messages wait again. Their priorities are read behind it; one that a
@@ -59,9 +60,9 @@ func (h *Steps) TellRequeued(ctx context.Context, t ask.Topic, priority int64) f
 		}
 		scores := redis.NewFloatSliceCmd(ctx, args...)
 		script.Exec(ctx, h.Redis, scores)
-		items := make([]message.SentItem, len(contents))
+		items := make([]record.SentItem, len(contents))
 		for n, content := range contents {
-			items[n] = message.SentItem{Content: content, Score: time.Now().UnixMilli()}
+			items[n] = record.SentItem{Content: content, Score: time.Now().UnixMilli()}
 			if t.Kind.Timed() {
 				continue
 			}

@@ -11,8 +11,8 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/journal"
-	"github.com/slotmq/go-rmq/message"
 )
 
 // Journals are the databases of journals: a call has one at most.
@@ -101,7 +101,7 @@ func (s *Journals) NeedJournal(ctx context.Context, to Access) (*Journal, error)
 func (s *Journals) Elsewhere() bool { return s.Databases == nil && os.Getenv("RMQ_JOURNAL") != "" }
 
 // toTell is the journal that gets what changes, if it was opened.
-func (s *Journals) toTell() message.Journal {
+func (s *Journals) toTell() record.Journal {
 	if s.kept == nil {
 		return nil
 	}

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/commands/frame"
+	"github.com/slotmq/go-rmq/internal/ledger"
 	"github.com/slotmq/go-rmq/internal/text/story"
 	"github.com/slotmq/go-rmq/internal/text/wire"
 	"github.com/slotmq/go-rmq/internal/text/words"
-	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -47,7 +47,7 @@ Flow: All. Rows of the last moments may still be on their way.`,
 // History is what the journal knows of a content, in each slot where it was.
 type History struct {
 	topic message.Topic
-	in    []journal.History
+	in    []ledger.History
 }
 
 // Any reports whether the journal knows anything.
@@ -55,7 +55,7 @@ func (h History) Any() bool { return len(h.in) > 0 }
 
 // Owed reports whether the content is owed in one of the slots.
 func (h History) Owed() bool {
-	return slices.ContainsFunc(h.in, func(in journal.History) bool { return in.Verdict.What == journal.Owed })
+	return slices.ContainsFunc(h.in, func(in ledger.History) bool { return in.Verdict.What == ledger.Owed })
 }
 
 // historyOf looks the content of the call up.
@@ -64,7 +64,7 @@ func historyOf(ctx context.Context, c *frame.Call, j *frame.Journal) (History, e
 	if err != nil {
 		return History{}, err
 	}
-	at := slices.IndexFunc(topics, func(t journal.Topic) bool { return t.Name == c.Qualified(c.Args[0]) })
+	at := slices.IndexFunc(topics, func(t ledger.Topic) bool { return t.Name == c.Qualified(c.Args[0]) })
 	if at < 0 {
 		return History{}, frame.Failed("topic %s %w; %s journal status shows those that are", words.Legible(c.Args[0]), errNotJournaled, c.Name)
 	}
@@ -131,9 +131,9 @@ func (h History) Describe(c *frame.Call, slot int) {
 // Show prints it all.
 func (h History) Show(c *frame.Call) {
 	topic := c.Args[0]
-	frame.Several(c.Page, h.in, func(in journal.History) any {
+	frame.Several(c.Page, h.in, func(in ledger.History) any {
 		return historyJSON{topic, c.Shown(c.Content), in.Slot, in.Verdict.What, h.rows(in)}
-	}, func(in journal.History) {
+	}, func(in ledger.History) {
 		c.Title(c.Content, in.Slot, topic, ": "+story.Verdict(in.Verdict))
 		all := c.Style().History(h.topic, in)
 		widest := 0
@@ -155,7 +155,7 @@ type historyJSON struct {
 	Rows    []wire.Row `json:"rows"`
 }
 
-func (h History) rows(in journal.History) []wire.Row {
+func (h History) rows(in ledger.History) []wire.Row {
 	rows := map[int64]wire.Row{}
 	for _, s := range in.Sent {
 		r := wire.Row{At: wire.At(time.UnixMilli(s.At)), What: story.Sent, Number: s.Number}

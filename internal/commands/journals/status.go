@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/commands/frame"
+	"github.com/slotmq/go-rmq/internal/ledger"
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/internal/text/humantime"
 	"github.com/slotmq/go-rmq/internal/text/wire"
 	"github.com/slotmq/go-rmq/internal/text/words"
-	"github.com/slotmq/go-rmq/journal"
-	"github.com/slotmq/go-rmq/message"
 )
 
 var status = frame.Command{
@@ -37,8 +37,8 @@ Redis is not asked. It reads all rows: some seconds for a million.`,
 		if err != nil {
 			return err
 		}
-		s.Topics = slices.DeleteFunc(s.Topics, func(t journal.TopicStatus) bool { return !strings.HasPrefix(t.Topic, c.Qualified("")) })
-		s.Forgotten = slices.DeleteFunc(s.Forgotten, func(f message.Forgotten) bool { return !strings.HasPrefix(f.Topic, c.Qualified("")) })
+		s.Topics = slices.DeleteFunc(s.Topics, func(t ledger.TopicStatus) bool { return !strings.HasPrefix(t.Topic, c.Qualified("")) })
+		s.Forgotten = slices.DeleteFunc(s.Forgotten, func(f record.Forgotten) bool { return !strings.HasPrefix(f.Topic, c.Qualified("")) })
 		if c.JSON {
 			return c.Object(statusOf(c, j.URL, s))
 		}
@@ -47,7 +47,7 @@ Redis is not asked. It reads all rows: some seconds for a million.`,
 	}},
 }
 
-func showStatus(c *frame.Call, from string, s journal.Status, now time.Time) {
+func showStatus(c *frame.Call, from string, s ledger.Status, now time.Time) {
 	line := func(label, text string) { c.Detail(label, frame.Indent, text) }
 	ago := func(t time.Time) string { return frame.Moment(t) + " (" + humantime.Ago(now.Sub(t)) + ")" }
 	line("journal", words.Legible(from))
@@ -60,7 +60,7 @@ func showStatus(c *frame.Call, from string, s journal.Status, now time.Time) {
 	for _, f := range s.Forgotten {
 		line("Redis forgot", forgottenLine(c, f))
 	}
-	if s.Outbox != (journal.Outbox{}) {
+	if s.Outbox != (ledger.Outbox{}) {
 		line("outbox", outboxLine(s.Outbox, now))
 	}
 	if len(s.Gaps) > 0 {
@@ -83,7 +83,7 @@ func showStatus(c *frame.Call, from string, s journal.Status, now time.Time) {
 }
 
 // forgottenLine says what Redis has forgotten of one topic.
-func forgottenLine(c *frame.Call, f message.Forgotten) string {
+func forgottenLine(c *frame.Call, f record.Forgotten) string {
 	noun := "slots"
 	if len(f.Slots) == 1 {
 		noun = "slot"
@@ -96,7 +96,7 @@ func forgottenLine(c *frame.Call, f message.Forgotten) string {
 }
 
 // missedLine is what the gaps come to.
-func missedLine(gaps []journal.Gap) string {
+func missedLine(gaps []ledger.Gap) string {
 	var sends, ends int64
 	for _, g := range gaps {
 		sends, ends = sends+g.Sends, ends+g.Endings
@@ -108,7 +108,7 @@ func missedLine(gaps []journal.Gap) string {
 }
 
 // writersLine says which programs write, and what may not be written yet.
-func writersLine(s journal.Status, now time.Time) string {
+func writersLine(s ledger.Status, now time.Time) string {
 	alive, vanished := 0, 0
 	for _, w := range s.Writers {
 		switch {
@@ -129,7 +129,7 @@ func writersLine(s journal.Status, now time.Time) string {
 }
 
 // outboxLine says what of SendTx is not sent.
-func outboxLine(o journal.Outbox, now time.Time) string {
+func outboxLine(o ledger.Outbox, now time.Time) string {
 	var parts []string
 	if o.Waiting > 0 {
 		parts = append(parts, fmt.Sprintf("%s to be sent, the oldest for %s", words.Count(int(o.Waiting), "row"), humantime.Duration(now.Sub(o.Since))))
@@ -141,7 +141,7 @@ func outboxLine(o journal.Outbox, now time.Time) string {
 }
 
 // hostOf is the host of a writer.
-func hostOf(s journal.Status, writer int64) string {
+func hostOf(s ledger.Status, writer int64) string {
 	for _, w := range s.Writers {
 		if w.ID == writer {
 			return w.Host
@@ -202,7 +202,7 @@ type owedJSON struct {
 	Dead  int    `json:"dead"`
 }
 
-func statusOf(c *frame.Call, from string, s journal.Status) statusJSON {
+func statusOf(c *frame.Call, from string, s ledger.Status) statusJSON {
 	j := statusJSON{Journal: from, Since: wire.At(s.Since), Sends: s.Sent, Ends: s.Ended, Behind: wire.Millis(s.Behind), Gaps: []gapJSON{}, Writers: []writerJSON{}, Topics: []owedJSON{},
 		Outbox: outboxJSON{s.Outbox.Waiting, wire.At(s.Outbox.Since), s.Outbox.Refused, s.Outbox.Reason}}
 	for _, g := range s.Gaps {

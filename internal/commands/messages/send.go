@@ -99,7 +99,7 @@ func (s *sending) add(flags *frame.Flags) {
 	flags.Var(&s.ttl, "ttl", "topics with notes: not handled any more so long after the send, as in 1h")
 	flags.StringArrayVar(&s.headers, "header", nil, "topics with notes: a header of the message, as `name=value`; may be repeated")
 	flags.StringVar(&s.kind, "kind", "", "define the topic: `kind` of its messages, "+words.Alternatives(kindNames))
-	flags.IntVar(&s.slots, "slots", message.DefaultSlots, "define the topic: `n` slots, a power of two")
+	flags.IntVar(&s.slots, "slots", limits.DefaultSlots, "define the topic: `n` slots, a power of two")
 	flags.BoolVar(&s.literal, "literal", false, "define the topic: failures come back without waiting")
 	flags.BoolVar(&s.notes, "notes", false, "define the topic: messages may have a time to live and headers")
 	flags.StringVar(&s.batch, "batch", "", "send the lines of a `file`, or - for stdin")

@@ -18,6 +18,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/protocol/diff"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -41,7 +42,7 @@ type Sharing struct {
 // Full fills in the zero fields of a topic, as they are for a new one.
 func Full(t message.Topic) message.Topic {
 	if t.Slots == 0 {
-		t.Slots = message.DefaultSlots
+		t.Slots = limits.DefaultSlots
 	}
 	return t
 }

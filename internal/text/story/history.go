@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/ledger"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/text/humantime"
 	"github.com/slotmq/go-rmq/internal/text/words"
-	"github.com/slotmq/go-rmq/journal"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -28,8 +28,8 @@ type Event struct {
 }
 
 // Verdict says what has become of a message.
-func Verdict(v journal.Verdict) string {
-	if v.What == journal.Owed {
+func Verdict(v ledger.Verdict) string {
+	if v.What == ledger.Owed {
 		return "owed, no end of it is known"
 	}
 	return v.What
@@ -37,11 +37,11 @@ func Verdict(v journal.Verdict) string {
 
 // History are the rows of a content by their times. A send comes before what happened to it, also where the sender got its
 // answer later than a worker took the message: the batch has a larger number then.
-func (s Style) History(t message.Topic, h journal.History) (all []Event) {
+func (s Style) History(t message.Topic, h ledger.History) (all []Event) {
 	for _, sent := range h.Sent {
 		order := sent.At
 		for _, e := range h.Ended {
-			if sent.Number > 0 && e.Number > sent.Number && e.What != journal.Gone {
+			if sent.Number > 0 && e.Number > sent.Number && e.What != ledger.Gone {
 				order = min(order, e.At)
 			}
 		}
@@ -63,7 +63,7 @@ func (s Style) History(t message.Topic, h journal.History) (all []Event) {
 }
 
 // sent says how a message was sent.
-func (s Style) sent(t message.Topic, sent journal.Sent) string {
+func (s Style) sent(t message.Topic, sent ledger.Sent) string {
 	text := "with priority " + strconv.FormatInt(sent.Score, 10)
 	switch {
 	case t.Kind.Timed() && sent.Keeps:
@@ -80,7 +80,7 @@ func (s Style) sent(t message.Topic, sent journal.Sent) string {
 }
 
 // ended says who has ended a message, and why.
-func ended(e journal.Ended) string {
+func ended(e ledger.Ended) string {
 	var parts []string
 	if e.Attempt > 0 {
 		parts = append(parts, "attempt "+strconv.Itoa(e.Attempt))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/observers"
 	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/internal/upkeep/periodic"
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
 	"github.com/slotmq/go-rmq/message"
@@ -44,7 +45,7 @@ type unreadable map[string]string
 type Config struct {
 	periodic.Needs
 	Observers *observers.Observers // nil: there are none
-	Journal   message.Journal      // nil: there is none
+	Journal   record.Journal       // nil: there is none
 }
 
 // Planner looks after the plans of some topics.

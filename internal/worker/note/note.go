@@ -8,8 +8,8 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/protocol/script"
+	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/internal/servers/cluster"
-	"github.com/slotmq/go-rmq/message"
 )
 
 // Note is what is known of the sends of a message. Its methods may be called of a nil Note.
@@ -48,13 +48,13 @@ func (n *Note) Expires() time.Time {
 }
 
 // Sign puts into a copy what the note says of it.
-func (n *Note) Sign(c *message.Copy) {
+func (n *Note) Sign(c *record.Copy) {
 	c.Topic.Name = n.topic
 	switch n.state {
 	case known:
-		c.Sends, c.Number = message.SendsKnown, n.note.Stamp
+		c.Sends, c.Number = record.SendsKnown, n.note.Stamp
 	case newer:
-		c.Sends = message.SendsNewer
+		c.Sends = record.SendsNewer
 	}
 }
 

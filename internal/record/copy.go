@@ -1,9 +1,11 @@
-package message
+package record
+
+import "github.com/slotmq/go-rmq/message"
 
 // Copy says which copy of a message a delivery is about, for whoever has to know whether that copy was
 // handled before. Only a topic with Notes knows it.
 type Copy struct {
-	Topic   Topic // with the namespace in front of its name
+	Topic   message.Topic // with the namespace in front of its name
 	Slot    int
 	Content string
 	Attempt int

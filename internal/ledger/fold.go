@@ -1,4 +1,4 @@
-package journal
+package ledger
 
 import (
 	"cmp"
@@ -63,11 +63,11 @@ func Fold(sent []Sent, ended []Ended) Verdict {
 
 // settles reports whether one of the ends is the end of s.
 func settles(ended []Ended, s Sent) bool {
-	return slices.ContainsFunc(ended, func(e Ended) bool { return e.settles(s) })
+	return slices.ContainsFunc(ended, func(e Ended) bool { return e.Settles(s) })
 }
 
-// settles reports whether e is the end of s.
-func (e Ended) settles(s Sent) bool {
+// Settles reports whether e is the end of s.
+func (e Ended) Settles(s Sent) bool {
 	switch {
 	case e.batch():
 		return s.Number < e.Number
@@ -107,7 +107,7 @@ func (v *Verdict) died(sent []Sent, ended []Ended, end Ended) {
 	before := slices.DeleteFunc(slices.Clone(ended), func(e Ended) bool { return e.batch() && e.Number >= end.Number })
 	var last []Sent
 	for _, s := range sent {
-		if end.settles(s) && !settles(before, s) && (last == nil || s.Number >= last[0].Number) {
+		if end.Settles(s) && !settles(before, s) && (last == nil || s.Number >= last[0].Number) {
 			last = []Sent{s}
 		}
 	}

@@ -1,13 +1,10 @@
-package message
+package record
 
 import (
-	"errors"
 	"time"
-)
 
-// ErrNotJournaled is returned by a send that waits for the journal: Redis has the message, and
-// the journal could not be made to have it in time. The message is handled as any other.
-var ErrNotJournaled = errors.New("stored, but not in the journal")
+	"github.com/slotmq/go-rmq/message"
+)
 
 // Journal keeps outside of Redis what was sent, and what became of it. Its methods are called by
 // several goroutines at a time, in the middle of the work, and must not block.
@@ -23,12 +20,12 @@ type Journal interface {
 	// Observer is told what becomes of messages. What settles a send is an item that is Done,
 	// Died or Dropped in an event with a Fence above the send's Number; or one that is Cancelled,
 	// if the send was before it, by both their times, and was told before. One that is Deleted settles nothing: it was dead.
-	Observer
+	message.Observer
 }
 
 // Sends is what was sent to one slot by one command.
 type Sends struct {
-	Topic Topic // with the namespace in front of its name
+	Topic message.Topic // with the namespace in front of its name
 	Slot  int
 
 	// Number is the slot's, read behind the sends: a batch with a larger Fence has what they
