@@ -49,7 +49,7 @@ type Consumer struct {
 	phase   phase
 	topics  []*topic
 	listens map[string]bool      // to topics, by name
-	onDeath map[string]DeathFunc // by the name of the topic
+	onDeath map[string]deathFunc // by the name of the topic
 	trying  *try                 // a start that is under way, or being undone
 	ended   chan struct{}        // closed when everything has ended after Close
 	result  error                // of Close
@@ -93,7 +93,7 @@ func New(rdb redis.UniversalClient, cfg Config) (*Consumer, error) {
 	cfg.Logger, lines = latelog.Beside(cfg.Logger)
 	c := &Consumer{
 		cfg: cfg, rdb: rdb, scripts: protocol.New(rdb), id: id, shares: shares, lines: lines, away: said,
-		log: cfg.Logger.With(zap.String(called, id)), recheck: fleet.Recheck, silence: wakeups.SilenceOf(rdb), listens: map[string]bool{}, onDeath: map[string]DeathFunc{},
+		log: cfg.Logger.With(zap.String(called, id)), recheck: fleet.Recheck, silence: wakeups.SilenceOf(rdb), listens: map[string]bool{}, onDeath: map[string]deathFunc{},
 		stuckAfter: stuckAfter, longestPause: breaker.LongestPause, longRun: longrun.Long, grace: grace,
 		pace: intake.NewPace(intake.Gap),
 	}

@@ -33,22 +33,23 @@ type Death struct {
 	Reason       string // of the last failure
 }
 
-// DeathFunc is called for each message that died. If it returns an error or panics, it is
-// called again after 1 s, then 2 s, and so on up to a minute; deaths that came later in the
-// same slot wait. Its context ends after the Timeout of the topic. It is called for 16 slots
-// of a topic at the same time, 256 of all topics. A call that ignores its context counts as
-// one of those until twice the Timeout is over.
-type DeathFunc func(ctx context.Context, d *Death) error
+// deathFunc is what ListenDead is given.
+type deathFunc func(ctx context.Context, d *Death) error
 
 // ListenDead has f called for each message of topic t that died, at least once, and at first
 // for those that are dead already. Call it before Start, once for each topic. The topic must
 // have a listener, too: the worker that has a slot reports the deaths in it. So have all
 // workers of the topic call ListenDead.
 //
+// If f returns an error or panics, it is called again after 1 s, then 2 s, and so on up to a minute;
+// deaths that came later in the same slot wait. Its context ends after the Timeout of the topic. It is
+// called for 16 slots of a topic at the same time, 256 of all topics. A call that ignores its context
+// counts as one of those until twice the Timeout is over.
+//
 // A death is reported right away. If the worker that knew of it died with it, it is reported
 // after SafetyLook at the latest, once another has the slot. The death of a message that was
 // requeued or deleted before is not reported.
-func (c *Consumer) ListenDead(t message.Topic, f DeathFunc) error {
+func (c *Consumer) ListenDead(t message.Topic, f func(ctx context.Context, d *Death) error) error {
 	fail := func(err error) error { return fmt.Errorf("listen to the dead of topic %s: %w", t.Name, err) }
 	if f == nil {
 		return fail(errNilListener)

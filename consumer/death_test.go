@@ -48,7 +48,7 @@ func hang(t *testing.T, c *Consumer, rdb redis.UniversalClient, most time.Durati
 	return stuck, calls
 }
 
-// A DeathFunc may hang in more slots than it is called for at the same time. The deaths of
+// A function for deaths may hang in more slots than it is called for at the same time. The deaths of
 // another topic are reported.
 func TestDeathsThatHangHoldUpNoOtherTopic(t *testing.T) {
 	t.Parallel()

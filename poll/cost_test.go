@@ -122,7 +122,7 @@ func TestNoTurnIsPreparedForTheServed(t *testing.T) {
 	}
 }
 
-// More than MostWaiting are refused, and those who wait are served in the order in which they came.
+// More than mostWaiting are refused, and those who wait are served in the order in which they came.
 func TestMostWaiting(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, message.Topic{Kind: message.KindPriority, Slots: 16})
@@ -132,10 +132,10 @@ func TestMostWaiting(t *testing.T) {
 	first := s.waits(p, Take{Wait: await.Patience})
 	going, leave := context.WithCancel(ctx)
 	var waiting sync.WaitGroup
-	for range MostWaiting - 1 {
+	for range mostWaiting - 1 {
 		waiting.Go(func() { _, _ = p.Take(going, []string{"orders"}, Take{Wait: time.Hour}) })
 	}
-	s.seated(p, MostWaiting)
+	s.seated(p, mostWaiting)
 	if _, err := p.Take(ctx, []string{"orders"}, Take{}); !errors.Is(err, ErrTooMany) {
 		t.Error(err)
 	}

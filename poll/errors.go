@@ -11,7 +11,7 @@ var (
 	// who takes has no session there, so they would take over its batches at once.
 	ErrZooKeeper = errors.New("its listeners share the topic by ZooKeeper, and take those for dead who have no session there; take from another topic, or let a listener pass the messages on")
 
-	// ErrTooMany is found by errors.Is in the error of a take from a topic where MostWaiting takers wait already.
+	// ErrTooMany is found by errors.Is in the error of a take from a topic where 10,000 takers wait already.
 	ErrTooMany = errors.New("too many takers wait for it; take with fewer, or with another process")
 
 	// ErrUncertain is found by errors.Is in the error of a Finish of which nobody knows whether it counted: Redis

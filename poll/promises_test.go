@@ -28,6 +28,8 @@ func TestPromises(t *testing.T) {
 	http.Says(" 2 s,", 2*time.Second, mean(backoff, 2).Round(100*time.Millisecond))
 	http.Says("4 s …,", 4*time.Second, mean(backoff, 3).Round(100*time.Millisecond))
 	http.Says("30 min at the most;", 30*time.Minute, mean(backoff, 16).Round(time.Minute))
+	http.Says("| time to run | 1 s", time.Second, shortestTTR)
+	http.Says("to 12 h |", 12*time.Hour, longestTTR)
 	http.Says("| a batch that is taken | 256 messages |", 256, mostTaken())
 }
 

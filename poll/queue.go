@@ -34,7 +34,7 @@ func (q *queue) join(t *taker) (*waiter, error) {
 	if q.ended {
 		return nil, nil
 	}
-	if len(q.waiters) >= MostWaiting {
+	if len(q.waiters) >= mostWaiting {
 		return nil, ErrTooMany
 	}
 	w := &waiter{taker: t, queue: q, nothing: make(chan struct{})}

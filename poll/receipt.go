@@ -100,7 +100,7 @@ func parseReceipt(text string) (*receipt, error) {
 	r.topic.Literal, r.topic.Notes = flags&literal > 0, flags&notes > 0
 	r.slot, r.fence = int(in.number(limits.Slots-1)), int64(in.number(1<<53))
 	r.attempt = int(in.number(limits.Deliveries))
-	r.ttr = time.Duration(in.number(uint64(LongestTTR.Milliseconds()))) * time.Millisecond
+	r.ttr = time.Duration(in.number(uint64(longestTTR.Milliseconds()))) * time.Millisecond
 	r.topic.Name = string(in.bytes(int(in.number(longestName))))
 	r.worker = string(in.bytes(int(in.number(longestName))))
 	r.items = make([]item, in.number(protocol.MaxBatch))

@@ -20,7 +20,7 @@ import (
 func aReceipt() *receipt {
 	return &receipt{
 		topic: message.Topic{Name: "shop:orders", Kind: message.KindPriority, Slots: 65536, Notes: true}, slot: 65535, worker: "gateway-1",
-		batch: newBits(), fence: 1<<53 - 1, attempt: 17, ttr: LongestTTR, items: []item{{1<<53 - 1, true}, {}, {17, false}},
+		batch: newBits(), fence: 1<<53 - 1, attempt: 17, ttr: longestTTR, items: []item{{1<<53 - 1, true}, {}, {17, false}},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -28,8 +29,8 @@ type Take struct {
 
 // The bounds of a time to run.
 const (
-	ShortestTTR = time.Second
-	LongestTTR  = 12 * time.Hour
+	shortestTTR = time.Second
+	longestTTR  = 12 * time.Hour
 )
 
 func (t Take) withDefaults() Take {
@@ -46,7 +47,7 @@ func (t Take) validate() error {
 	switch {
 	case t.Most < 1 || t.Most > protocol.MaxBatch:
 		return checked.Invalid("Take.Most", fmt.Sprint(t.Most), "1 to 256, or 0 for 1")
-	case t.TTR < ShortestTTR || t.TTR > LongestTTR:
+	case t.TTR < shortestTTR || t.TTR > longestTTR:
 		return checked.Invalid("Take.TTR", t.TTR.String(), "from 1s to 12h, or 0 for 1m")
 	case t.Wait < 0:
 		return checked.Invalid("Take.Wait", t.Wait.String(), "0 or more")
@@ -54,11 +55,8 @@ func (t Take) validate() error {
 	return nil
 }
 
-// MostWaiting is how many takers may wait at one topic in a process. More get ErrTooMany.
-const MostWaiting = 10_000
-
-// MostTopics is how many topics one take may name.
-const MostTopics = 100
+// mostWaiting is how many takers may wait at one topic in a process. More get ErrTooMany.
+const mostWaiting = 10_000
 
 // Take returns a batch from the first of some topics that has something to be handled now. If none has, it waits
 // until one does, Take.Wait at the most, and then returns nil. If ctx ends, what is taken at that moment is
@@ -75,8 +73,8 @@ func (p *Poller) take(ctx context.Context, topics []string, o Take) (*Held, erro
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	if len(topics) == 0 || len(topics) > MostTopics {
-		return nil, checked.Invalid("the topics", fmt.Sprint(len(topics)), fmt.Sprintf("1 to %d", MostTopics))
+	if len(topics) == 0 || len(topics) > limits.TakeTopics {
+		return nil, checked.Invalid("the topics", fmt.Sprint(len(topics)), fmt.Sprintf("1 to %d", limits.TakeTopics))
 	}
 	if err := p.begin(); err != nil {
 		return nil, err

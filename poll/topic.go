@@ -51,10 +51,10 @@ func newTopic(p *process, name string) *topic {
 // build makes what the topic needs, when its definition is known.
 func (t *topic) build() {
 	t.scheduled = &schedule.Topic{
-		Name: t.name, Slots: t.definition.Slots, Most: MostWaiting,
+		Name: t.name, Slots: t.definition.Slots, Most: mostWaiting,
 		NewSlot: func(index int) *schedule.Slot { return newSlot(t, index) },
 	}
-	t.schedule = schedule.New(MostWaiting, []*schedule.Topic{t.scheduled}, time.Now, func(*schedule.Slot, time.Time) {})
+	t.schedule = schedule.New(mostWaiting, []*schedule.Topic{t.scheduled}, time.Now, func(*schedule.Slot, time.Time) {})
 	t.schedule.Terms.Begin(t)
 	t.scheduled.Allow(schedule.ByFlow, 0)
 	t.queue.schedule, t.queue.scheduled, t.rate.scheduled = t.schedule, t.scheduled, t.scheduled

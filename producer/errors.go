@@ -42,9 +42,6 @@ var (
 	errNilContext = errors.New("ctx is nil")
 )
 
-// BatchError says which messages of a SendBatch may not be stored.
-type BatchError = message.BatchError
-
 // past refuses a message whose time is over at now, or was over so long before, as listeners have it.
 func past(b *checked.Message, now time.Time, maxLate time.Duration) error {
 	stamp := func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

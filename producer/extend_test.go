@@ -58,7 +58,7 @@ func TestExtendInOrder(t *testing.T) {
 			receipts, err := p.SendBatch(ctx, topic, []message.Message{
 				plain("x", time.Hour), extend("x", 3*time.Hour), plain("x", time.Minute), extend("y", time.Hour), extend("x", 2*time.Hour), plain("z", time.Hour),
 			})
-			var failed *BatchError
+			var failed *message.BatchError
 			if full := cfg.MaxWaiting > 0; full != errors.As(err, &failed) || full && (len(failed.Indexes) != 1 || failed.Indexes[0] != 5 || !errors.Is(err, ErrQueueFull)) {
 				t.Fatalf("%+v: %v", cfg, err)
 			}

@@ -254,7 +254,7 @@ func TestBatchErrorNamesTheIndexes(t *testing.T) {
 	receipts, err := p.SendBatch(ctx, topic, []message.Message{
 		message.Priority{Content: b, Priority: 17}, message.Priority{Content: a, Priority: 17}, message.Priority{Content: b + "2", SlotBasis: b, Priority: 17},
 	})
-	var failed *BatchError
+	var failed *message.BatchError
 	if !errors.As(err, &failed) || len(failed.Indexes) != 1 || failed.Indexes[0] != 1 || !redis.HasErrorPrefix(failed.Errs[0], "WRONGTYPE") {
 		t.Errorf("got %v", err)
 	}

@@ -37,7 +37,7 @@ func TestFullSlotRefuses(t *testing.T) {
 				t.Errorf("%s: first: %v", kind, r.Outcome)
 			}
 			receipts, err := p.SendBatch(ctx, topic, []message.Message{of("b"), of("a"), of("c"), of("d"), of("b"), of("e")})
-			var failed *BatchError
+			var failed *message.BatchError
 			if !errors.As(err, &failed) || fmt.Sprint(failed.Indexes) != "[3 5]" || !errors.Is(err, ErrQueueFull) {
 				t.Fatalf("%s: %v", kind, err)
 			}

@@ -69,7 +69,7 @@ func TestNotes(t *testing.T) {
 					receipts, err := p.SendBatch(ctx, topic, []message.Message{m("x", 2*time.Hour, ours), m("x", 0, nil), m("plain", 0, nil), m("z", 3*time.Hour, nil)})
 					clear(ours) // the sender's own
 					after := rdb.Time(ctx).Val()
-					var failed *BatchError
+					var failed *message.BatchError
 					if full := cfg.MaxWaiting > 0; full != errors.As(err, &failed) || full && (len(failed.Indexes) != 1 || failed.Indexes[0] != 3) {
 						t.Fatalf("%v, %+v: %v", kind, cfg, err)
 					}

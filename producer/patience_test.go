@@ -50,7 +50,7 @@ func TestSendsWithoutADeadline(t *testing.T) {
 			ms[i] = message.FixedTime{Content: fmt.Sprint(i), At: time.Now()}
 		}
 		_, err = p.SendBatch(ctx, topic, ms)
-		var failed *BatchError
+		var failed *message.BatchError
 		if !errors.As(err, &failed) || len(failed.Indexes) != len(ms) {
 			t.Errorf("a batch: %v", err)
 			return nil

@@ -62,7 +62,7 @@ func (p *Producer) send(ctx context.Context, t message.Topic, m message.Message)
 // SendBatch stores messages of one topic, in their order within each slot, and
 // returns their receipts in the order given. If one message is invalid,
 // nothing is sent and the error names its index. If some cannot be stored, the
-// error is a [BatchError], and the receipts of the others are valid.
+// error is a [message.BatchError], and the receipts of the others are valid.
 func (p *Producer) SendBatch(ctx context.Context, t message.Topic, ms []message.Message) ([]Receipt, error) {
 	if p.wrapped != nil && ctx != nil {
 		return p.wrapped.SendBatch(ctx, t, ms)
@@ -104,7 +104,7 @@ func (p *Producer) sendBatch(ctx context.Context, t message.Topic, ms []message.
 	}
 	p.mu.Unlock()
 
-	var failed BatchError
+	var failed message.BatchError
 	receipts := make([]Receipt, len(ms))
 	for i, k := range tickets {
 		var err error

@@ -5,18 +5,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/consumer"
-	"github.com/slotmq/go-rmq/message"
 )
-
-// BatchListener takes batch listeners before it starts: an rmq.Client, or a
-// [consumer.Consumer].
-type BatchListener interface {
-	ListenBatch(t message.Topic, l consumer.BatchListener, o consumer.BatchOptions) error
-}
-
-// BatchHandler handles values together. What it returns means the same as with
-// [consumer.BatchListener].
-type BatchHandler[T any] func(ctx context.Context, b *Batch[T]) error
 
 // Batch is the values of one call: those of one slot that could be taken at once.
 type Batch[T any] struct {
@@ -41,8 +30,9 @@ func (b *Batch[T]) RetryAfter(i int, d time.Duration, err error) {
 func (b *Batch[T]) Later(i int, d time.Duration) { b.all.Later(b.place[i], d) }
 
 // ListenBatch has handle handle the values of the topic together. A content that the codec
-// cannot decode is dead at once and not in the Batch. If none is left, handle is not called.
-func (t Topic[T]) ListenBatch(on BatchListener, handle BatchHandler[T], o consumer.BatchOptions) error {
+// cannot decode is dead at once and not in the Batch. If none is left, handle is not called. What
+// handle returns means the same as with [consumer.BatchListener].
+func (t Topic[T]) ListenBatch(on Listener, handle func(ctx context.Context, b *Batch[T]) error, o consumer.BatchOptions) error {
 	if handle == nil {
 		return missing("listen to", t.Name, "handle")
 	}

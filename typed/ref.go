@@ -83,8 +83,8 @@ func (r Ref[T]) Reschedule(ctx context.Context, by Changer, v T, to inspector.Mo
 }
 
 // Listen has handle handle the values that the messages refer to. An error of Load fails the
-// delivery, as one of handle does.
-func (r Ref[T]) Listen(on Listener, handle Handler[T], o consumer.ListenOptions) error {
+// delivery, as one of handle does, whose return means the same as with [consumer.MessageListener].
+func (r Ref[T]) Listen(on Listener, handle func(ctx context.Context, d *Delivery[T]) error, o consumer.ListenOptions) error {
 	if handle == nil {
 		return missing("listen to", r.Name, "handle")
 	}

@@ -86,8 +86,9 @@ func (t Topic[T]) Every(ctx context.Context, by Repeater, v T, r message.Recurri
 }
 
 // Listen has handle handle the values of the topic. A content that the codec cannot decode
-// is dead at once, with the reason: no retry would help.
-func (t Topic[T]) Listen(on Listener, handle Handler[T], o consumer.ListenOptions) error {
+// is dead at once, with the reason: no retry would help. What handle returns means the same as with
+// [consumer.MessageListener].
+func (t Topic[T]) Listen(on Listener, handle func(ctx context.Context, d *Delivery[T]) error, o consumer.ListenOptions) error {
 	if handle == nil {
 		return missing("listen to", t.Name, "handle")
 	}

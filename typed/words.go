@@ -30,11 +30,8 @@ type Repeater interface {
 // Listener takes listeners before it starts: an rmq.Client, or a [consumer.Consumer].
 type Listener interface {
 	Listen(t message.Topic, l consumer.MessageListener, o consumer.ListenOptions) error
+	ListenBatch(t message.Topic, l consumer.BatchListener, o consumer.BatchOptions) error
 }
-
-// Handler handles one value. What it returns means the same as with
-// [consumer.MessageListener].
-type Handler[T any] func(ctx context.Context, d *Delivery[T]) error
 
 // Delivery is a value on its way to your handler.
 type Delivery[T any] struct {

@@ -55,7 +55,7 @@ func run(ctx context.Context, s *store.Store) error {
 		message.Priority{Content: "photo 3", Priority: 30},
 	}
 	receipts, err := p.SendBatch(ctx, thumbnails, batch)
-	var failed *producer.BatchError
+	var failed *message.BatchError
 	if errors.As(err, &failed) { // the others were stored; receipts tells
 		return fmt.Errorf("send these again: %v: %w", failed.Indexes, err)
 	} else if err != nil {

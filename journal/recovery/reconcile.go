@@ -8,6 +8,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/internal/ledger"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/internal/servers/rights"
 	"github.com/slotmq/go-rmq/internal/servers/wait"
 )
@@ -38,9 +39,6 @@ const (
 	standardEvery = time.Minute
 )
 
-// MostPace is the largest Reconcile.Rate.
-const MostPace = 20_000
-
 // full is the reconcile with its defaults, or what is wrong with it.
 func (o Reconcile) full() (Reconcile, error) {
 	if o.Rate == 0 {
@@ -50,8 +48,8 @@ func (o Reconcile) full() (Reconcile, error) {
 		o.Every = standardEvery
 	}
 	switch {
-	case o.Rate < 1 || o.Rate > MostPace:
-		return o, checked.Invalid("Reconcile.Rate", strconv.Itoa(o.Rate), fmt.Sprintf("from 1 to %d a second", MostPace))
+	case o.Rate < 1 || o.Rate > limits.ReconcileRate:
+		return o, checked.Invalid("Reconcile.Rate", strconv.Itoa(o.Rate), fmt.Sprintf("from 1 to %d a second", limits.ReconcileRate))
 	case o.Every < time.Millisecond:
 		return o, checked.Invalid("Reconcile.Every", o.Every.String(), "at least 1ms")
 	case o.Accept && o.Topics != nil:
@@ -141,7 +139,7 @@ func (r *Recovery) compare(ctx context.Context, o Reconcile, both bool) (Reconci
 	}
 	c.done.Forgot, c.pace.Rate = m.Forgot, float64(o.Rate)
 	if !m.Forgot.Noticed.IsZero() {
-		c.pace.Rate = MostPace // somebody waits for it
+		c.pace.Rate = limits.ReconcileRate // somebody waits for it
 	}
 	for _, t := range topics {
 		if !m.Forgot.Noticed.IsZero() {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/testing/promises"
-	"github.com/slotmq/go-rmq/poll"
 	"github.com/slotmq/go-rmq/server/gateway/internal/request"
 )
 
@@ -19,8 +18,6 @@ func TestPromises(t *testing.T) {
 	http.Says("| body, or line of a stream | 1 MiB (`--max-body`) |", 1<<20, usual.MaxBody)
 	http.Says("| content of a message | 256 KiB (`--max-content`) |", 256<<10, usual.MaxContent)
 	http.Says("| messages of a request | 1,000;", 1000, request.MaxBatch)
-	http.Says("| time to run | 1 s", time.Second, poll.ShortestTTR)
-	http.Says("to 12 h |", 12*time.Hour, poll.LongestTTR)
 	http.Says("| wait of a take | 60 s |", time.Minute, request.MaxWait)
 	http.Says("A proxy in front must let a request wait for 60 s", time.Minute, request.MaxWait)
 	http.Says("| takes that wait at a time | 1,000 a gateway", 1000, usual.MaxWaiting)

@@ -157,7 +157,7 @@ func (s *sends) deliverTo(ctx context.Context, t message.Topic, all []request.Me
 		return nil
 	}
 	receipts, err := s.producer.SendBatch(ctx, t, messages)
-	var some *producer.BatchError
+	var some *message.BatchError
 	switch {
 	case err == nil || errors.As(err, &some):
 		for n, x := range which {

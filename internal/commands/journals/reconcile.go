@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/commands/frame"
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/internal/text/humantime"
 	"github.com/slotmq/go-rmq/internal/text/wire"
 	"github.com/slotmq/go-rmq/internal/text/words"
@@ -58,8 +59,8 @@ func (r *reconciling) check(_ context.Context, c *frame.Call) error {
 		return frame.Misused("--every compares all topics, and accepts nothing: leave out either it, or the rest")
 	case again && every < time.Millisecond:
 		return frame.Misused("--every is %v; it must be 1ms or more", every)
-	case r.rate != 0 && r.rate < 1 || r.rate > recovery.MostPace:
-		return frame.Misused("--rate is %v; it must be from 1/s to %d/s", &r.rate, recovery.MostPace)
+	case r.rate != 0 && r.rate < 1 || r.rate > limits.ReconcileRate:
+		return frame.Misused("--rate is %v; it must be from 1/s to %d/s", &r.rate, limits.ReconcileRate)
 	}
 	return nil
 }

@@ -259,7 +259,7 @@ func (b *batch) sendMessages(ctx context.Context, messages []message.Message) er
 		}
 		return nil
 	}
-	var failed *producer.BatchError
+	var failed *message.BatchError
 	if errors.As(err, &failed) {
 		first, err := b.numbers[failed.Indexes[0]], failed.Errs[0]
 		if more := len(failed.Indexes) - 1; more > 0 {

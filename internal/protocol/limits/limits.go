@@ -61,6 +61,10 @@ const (
 	Headers     = 64      // of a message
 	HeaderBytes = 8 << 10 // of their keys and values
 
+	TakeTopics = 100 // of one take
+
+	ReconcileRate = 20_000 // contents a second
+
 	BatchBytes = 1 << 20 // of contents in one batch, unless it is a single message
 
 	// Span is the longest time to wait. A longer one is most likely a wrong unit.

@@ -17,7 +17,7 @@ type sum struct {
 }
 
 // beside is what a reader of the queue need not know: what people look at and change by, HTTP, the journal.
-var beside = []string{"inspector", "internal/protocol/byhand", "internal/commands", "cmd", "server", "journal", "internal/text"}
+var beside = []string{"inspector", "internal/protocol/byhand", "internal/commands", "cmd", "server", "journal", "internal/ledger", "internal/text"}
 
 var sums = []sum{
 	{"code lines of the product", 43000, 250, total(codeLines, func(string) bool { return true })},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/poll"
 	"github.com/slotmq/go-rmq/server/gateway/internal/problem"
 )
@@ -22,7 +23,7 @@ type Take struct {
 // Options are how to take. What is given counts, also where it is 0.
 func (t Take) Options() (o poll.Take, err error) {
 	if len(t.Topics) == 0 {
-		return o, problem.Invalid("topics", "missing", fmt.Sprintf("1 to %d names of topics", poll.MostTopics))
+		return o, problem.Invalid("topics", "missing", fmt.Sprintf("1 to %d names of topics", limits.TakeTopics))
 	}
 	if err := read(field{"ttr", t.TTR, &o.TTR}, field{"wait", t.Wait, &o.Wait}); err != nil {
 		return o, err
