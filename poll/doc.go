@@ -13,10 +13,10 @@
 // # When the time to run is over
 //
 // Nothing in your process ends a take. Its time to run is the lease of the slot (Until): the next turn of anybody there,
-// of a taker or a listener, takes the messages over (luascripts/turn/finish.lua). They have spent an attempt, and
-// wait for their retry like others that failed; after the 17th they are dead. Until that turn Finish and Extend
-// count, however late they are. delivery.go plans a turn for then, if somebody waits here; a listener finds the batch by its
-// looks at busy slots.
+// of a taker or a listener, takes the messages over (luascripts/turn/busy.lua lets it, finish.lua does it). They have
+// spent an attempt, and come again a second later, or after the Backoff of the listener that found them; after the
+// 17th they are dead. Until that turn Finish and Extend count, however late they are. delivery.go plans a turn for
+// then, if somebody waits here; a listener finds the batch by its looks at busy slots.
 //
 // # What holds
 //

@@ -63,7 +63,7 @@ var (
 )
 
 // ofMetrics and ofState are the metrics of a process, and those of what is stored. Each stands in dashboard.json, too, and
-// has its twin in rmqotel/instruments.go. What rmqd counts of itself is in server/gateway.
+// has its twin in package rmqotel, where instruments.go has most. What rmqd counts of itself is in server/gateway.
 var (
 	ofMetrics = []*prometheus.Desc{
 		sentMessages, consumedMessages, operationDuration, processDuration, merged, duplicates, failed, dead, snoozed,

@@ -36,7 +36,7 @@ func (d Draft) Message(t message.Topic) (message.Message, error) {
 	case len(given) != 1:
 	case d.Range != nil && t.Kind == message.KindRangeMerge:
 		m = message.RangeMerge{Content: d.Content, SlotBasis: d.Basis, Range: *d.Range, Extend: d.Extend, Ceiling: or(d.Ceiling, 0), Unique: unique, TTL: ttl, Headers: d.Headers}
-	case d.Priority != nil && !t.Kind.Timed():
+	case d.Priority != nil && t.Kind == message.KindPriority:
 		m = message.Priority{Content: d.Content, SlotBasis: d.Basis, Priority: *d.Priority, Unique: unique, TTL: ttl, Headers: d.Headers}
 	case d.At != nil && t.Kind == message.KindFixedTime:
 		m = message.FixedTime{Content: d.Content, SlotBasis: d.Basis, At: *d.At, Unique: unique, TTL: ttl, Headers: d.Headers}
