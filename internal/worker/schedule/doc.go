@@ -15,17 +15,17 @@
 //
 // # Who knows what
 //
-//	slot.go, turn.go      a slot, and what whoever has it in hand does with it
-//	topic.go, assign.go   a topic, and which of its slots are this worker's
 //	schedule.go           the queue of the takers, and the end
+//	slot.go, topic.go     a slot, and a topic
+//	assign.go             which slots are this worker's
 //	states.go             how a slot goes from state to state, with the help of those below
 //	permits.go, limits.go who may run a handler, and what makes it fewer
 //	rate.go, bucket.go    who may begin a message, and when
 //	sleepers.go           who wakes when
-//	terms.go              what becomes of slots when the id of the worker changes
 //	moves.go              which slots have come and gone, for others to hear
+//	terms.go              what becomes of slots when the id of the worker changes
 //
-// Those below states.go but for terms.go are accounts: none of them changes a slot's state.
+// The types permits, rates, sleepers and Moves are accounts: none of them changes a slot's state.
 //
 // # One lock
 //

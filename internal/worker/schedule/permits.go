@@ -146,6 +146,22 @@ func (p *permits) release(x *Slot) {
 	}
 }
 
+// spend notes for how many messages the slot's turn, or its batch, has used what the slot had paid.
+// The rest is of use to others.
+func (p *permits) spend(x *Slot, n int) {
+	if p.rates.settle(x, min(x.paid, n)) {
+		p.weigh(x.topic)
+	}
+}
+
+// payAgain has a slot that keeps its permit pay for its next turn. It reports false if the slot
+// cannot pay, or leaves what there is to others that wait: then it is only to report its batch.
+func (p *permits) payAgain(x *Slot) bool {
+	paid := p.rates.payAgain(x)
+	p.weigh(x.topic)
+	return paid
+}
+
 // lend gives a slot n permits beside its own, for a batch that is handled in parallel, or
 // as many as there are. What it has too many of it gives back.
 func (p *permits) lend(x *Slot, n int) {
@@ -213,9 +229,6 @@ func (p *permits) yields(x *Slot, now time.Time) bool {
 	ahead := p.ahead(x)
 	return ahead > 1 || now.Sub(x.permit.since) > Slice && (ahead > 0 || x.topic.waiting.length > 0)
 }
-
-// wanted reports whether another could use the permit of a slot that has had it for a slice.
-func (p *permits) wanted(x *Slot) bool { return p.ahead(x) > 0 || x.topic.waiting.length > 0 }
 
 // ahead is how many more permits the slot's topic has than the one to be served next. A
 // difference of two means that they would be shared out more evenly if the slot

@@ -120,8 +120,7 @@ func (r *rates) pay(x *Slot) bool {
 	return x.paid > 0
 }
 
-// payAgain has a slot that keeps its permit pay for its next turn. It reports false if the slot
-// cannot pay, or leaves what there is to others that wait: then it is only to report its batch.
+// payAgain is pay for a slot that keeps its permit. It leaves what there is to others that wait.
 func (r *rates) payAgain(x *Slot) bool {
 	if x.paid == 0 && x.topic.waiting.length > 0 && r.bucket(x.topic).whole() < wants(x) {
 		return false
@@ -136,7 +135,7 @@ func paysAfterOthers(x *Slot) bool {
 }
 
 // settle gives back what a slot has paid, but for n messages. It reports whether that ends a
-// wait for tokens: then the topic is to be weighed, and served.
+// wait for tokens.
 func (r *rates) settle(x *Slot, n int) (tokens bool) {
 	t, rest := x.topic, x.paid-n
 	x.paid = n

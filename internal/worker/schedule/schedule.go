@@ -61,7 +61,8 @@ func (s *Schedule) Next(most int, hands []Hand) []Hand {
 	now := s.now()
 	// A write to several servers of a Cluster would wait for the slowest.
 	for from := s.ready.next(); from != nil && from.length > 0 && len(hands) < most; {
-		hands = append(hands, s.hand(from.first, now))
+		hands = append(hands, Hand{Slot: from.first})
+		s.fill(&hands[len(hands)-1], now)
 	}
 	if s.ready.length > 0 {
 		s.takers.Signal()
@@ -69,23 +70,22 @@ func (s *Schedule) Next(most int, hands []Hand) []Hand {
 	return hands
 }
 
-// hand puts a slot that is ready into the hands of a taker, and says what its turn may do.
-func (s *Schedule) hand(x *Slot, now time.Time) Hand {
+// fill takes the slot of a hand out of the queue, and says what its turn may do.
+func (s *Schedule) fill(h *Hand, now time.Time) {
+	x := h.Slot
 	s.ready.remove(x)
 	x.woken = false
 	s.set(x, Turning)
-	h := Hand{Slot: x, Facts: x.facts, Leave: s.leaves(x, now)}
+	h.Facts, h.Leave = x.facts, s.leaves(x, now)
 	if !x.facts.Open { // else the turn is repeated unchanged
 		if x.topic.excess.Load() > 0 {
 			h.Leave = true
 			s.permits.release(x) // at once, or more slots would give theirs up than must
 		}
 		if x.topic.rated != nil {
-			h.Leave = h.Leave || !s.rates.payAgain(x)
-			if h.Leave {
-				s.rates.settle(x, 0)
+			if h.Leave = h.Leave || !s.permits.payAgain(x); h.Leave {
+				s.permits.spend(x, 0)
 			}
-			s.permits.weigh(x.topic)
 			h.Most = x.paid
 		}
 		if x.topic.Together != nil { // before the turn, so that it takes no more than can be handled at once
@@ -94,7 +94,6 @@ func (s *Schedule) hand(x *Slot, now time.Time) Hand {
 		s.serve()
 	}
 	h.Permits = 1 + x.permit.borrowed
-	return h
 }
 
 // leaves reports whether a slot's turn is to take nothing. One that was to be left, and was

@@ -61,12 +61,6 @@ type Facts struct {
 	Taken       int    // messages of its batch; once it is handled, those that were begun
 }
 
-// needsPermit reports whether the slot's next turn may take something, which it needs a permit
-// for and does not have.
-func (x *Slot) needsPermit() bool {
-	return x.assigned && !x.permit.held && !x.facts.Open && !x.facts.Held
-}
-
 // Topic is the one of which it is a slot.
 func (x *Slot) Topic() *Topic { return x.topic }
 

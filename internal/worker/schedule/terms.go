@@ -51,7 +51,8 @@ func (w *Terms) End() {
 			s.sleepers.set(x, never)
 			x.facts.Fence = 0
 			s.assign(x, false)
-			s.release(x)
+			s.permits.spend(x, 0)
+			s.permits.release(x)
 			s.set(x, Asleep)
 		}
 	}
