@@ -114,7 +114,7 @@ func (p *permits) weigh(t *Topic) {
 	if n := int32(max(0, t.used-t.allowed)); n != t.excess.Load() {
 		t.excess.Store(n)
 	}
-	if !p.rates.throttles(t) && t.waiting.length > 0 && t.used < t.allowed {
+	if throttled := t.rated != nil && p.rates.throttles(t); !throttled && t.waiting.length > 0 && t.used < t.allowed {
 		p.waiting.put(t)
 	} else {
 		p.waiting.remove(t)
@@ -147,11 +147,13 @@ func (p *permits) release(x *Slot) {
 }
 
 // spend notes for how many messages the slot's turn, or its batch, has used what the slot had paid.
-// The rest is of use to others.
-func (p *permits) spend(x *Slot, n int) {
-	if p.rates.settle(x, min(x.paid, n)) {
-		p.weigh(x.topic)
+// It reports whether the rest lets others have permits.
+func (p *permits) spend(x *Slot, n int) bool {
+	if !p.rates.settle(x, min(x.paid, n)) {
+		return false
 	}
+	p.weigh(x.topic)
+	return true
 }
 
 // payAgain has a slot that keeps its permit pay for its next turn. It reports false if the slot

@@ -151,11 +151,9 @@ func (r *rates) settle(x *Slot, n int) (tokens bool) {
 	return true
 }
 
-// throttles reports whether the first slot of a topic that waits could have a permit, but for tokens.
+// throttles reports whether the first slot of a topic with a rate that waits could have a permit, but for tokens.
 func (r *rates) throttles(t *Topic) bool {
 	switch {
-	case t.rated == nil:
-		return false
 	case t.waiting.length == 0 || t.waiting.first.facts.Held || t.waiting.first.paid > 0:
 		r.throttle(t, false)
 	case !t.rated.throttled && r.bucket(t).whole() == 0:

@@ -91,7 +91,9 @@ func (s *Schedule) fill(h *Hand, now time.Time) {
 		if x.topic.Together != nil { // before the turn, so that it takes no more than can be handled at once
 			s.permits.lend(x, h.beside())
 		}
-		s.serve()
+		if h.Leave || x.topic.Together != nil {
+			s.serve()
+		}
 	}
 	h.Permits = 1 + x.permit.borrowed
 }

@@ -204,9 +204,10 @@ func (x *Slot) Again(f Facts, at time.Time) {
 	s := x.topic.lock()
 	defer s.mu.Unlock()
 	x.facts = f
-	s.permits.spend(x, f.Taken)
+	if s.permits.spend(x, f.Taken) {
+		s.serve()
+	}
 	x.paid = 0
-	s.serve()
 	if at.IsZero() {
 		s.enqueue(x)
 		return
@@ -242,8 +243,9 @@ func (x *Slot) Work(f Facts) (since time.Time, now bool) {
 	defer s.mu.Unlock()
 	x.facts = f
 	x.took = f.Taken
-	s.permits.spend(x, f.Taken) // what the turn asked for before there was a rate is free
-	s.serve()
+	if s.permits.spend(x, f.Taken) { // what the turn asked for before there was a rate is free
+		s.serve()
+	}
 	x.hung = false // it was for the batch before
 	if !x.permit.held {
 		if !x.assigned || !s.permits.free(x.topic) {

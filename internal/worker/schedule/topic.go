@@ -96,8 +96,7 @@ func (t *Topic) Wake(index int, in time.Duration) {
 func (t *Topic) Has(index int) bool {
 	s := t.lock()
 	defer s.mu.Unlock()
-	x := t.slot(index)
-	return x != nil && x.assigned
+	return t.slot(index) != nil && t.slots[index].assigned
 }
 
 // Standing returns what stands in the place of a slot: it, and those set aside that have not
@@ -122,11 +121,9 @@ func (t *Topic) Standing(index int) (slots []*Slot) {
 func (t *Topic) Working() (slots []*Slot) {
 	s := t.lock()
 	defer s.mu.Unlock()
-	for _, some := range [][]*Slot{t.replaced, t.slots} {
-		for _, x := range some {
-			if x.state == Working {
-				slots = append(slots, x)
-			}
+	for _, x := range slices.Concat(t.replaced, t.slots) {
+		if x.state == Working {
+			slots = append(slots, x)
 		}
 	}
 	return slots
