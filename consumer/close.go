@@ -131,7 +131,7 @@ func (w *running) stuck() error {
 		errs = append(errs, fmt.Errorf("Redis did not answer about the following; their messages come again when the lease or the session has ended: %s", named(unanswered)))
 	}
 	for _, t := range w.topics {
-		if t.takeover.Pending() {
+		if t.takeoverDelay.Pending() {
 			errs = append(errs, fmt.Errorf("Backoff did not return: topic %s", t.Name))
 		}
 	}

@@ -27,7 +27,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/worker/intake"
 	"github.com/slotmq/go-rmq/internal/worker/longrun"
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
-	"github.com/slotmq/go-rmq/internal/worker/takeover"
+	"github.com/slotmq/go-rmq/internal/worker/takeoverdelay"
 	"github.com/slotmq/go-rmq/internal/worker/watchdog"
 )
 
@@ -73,7 +73,7 @@ func newRunning(c *Consumer) *running {
 		Redis: c.rdb, Scripts: c.scripts, Life: w.life, Publisher: w.publisher, Topics: shared, Away: w.away,
 		Log: c.log, Logger: c.cfg.Logger,
 		Gained:     w.gained,
-		HolderDied: func(slots []*schedule.Slot) { w.turns.takeovers.Await(topicsOf(slots)) },
+		HolderDied: func(slots []*schedule.Slot) { w.turns.takeoverDelays.Await(topicsOf(slots)) },
 	})
 	return w
 }
@@ -110,8 +110,8 @@ func (w *running) build(c *Consumer) {
 	w.makePlanner(c)
 	w.makeSweeper()
 	hide := logs.Privacy(c.cfg.HideContents)
-	takeovers := &takeover.Takeovers{Config: takeover.Config{
-		Life: w.life, Redis: c.rdb, Schedule: w.schedule, Log: c.log, Present: func() takeover.Term { return w.fleet.Present() },
+	delays := &takeoverdelay.Delays{Config: takeoverdelay.Config{
+		Life: w.life, Redis: c.rdb, Schedule: w.schedule, Log: c.log, Present: func() takeoverdelay.Term { return w.fleet.Present() },
 	}}
 	w.turns = &turns{
 		rdb: c.rdb, schedule: w.schedule, pace: c.pace,
@@ -119,7 +119,7 @@ func (w *running) build(c *Consumer) {
 			life: w.life, schedule: w.schedule, rdb: c.rdb, scripts: c.scripts, pace: c.pace, log: c.log, away: w.away,
 			server: expiry.Server{Redis: c.rdb, Requests: w.life.Requests}, hide: hide, watching: watchdog.Config{Life: w.life, Scripts: c.scripts, Away: w.away, Hide: hide, AskEvery: c.cfg.Lease / 3},
 		},
-		takeovers: takeovers, fleet: w.fleet, publisher: w.publisher, deaths: w.deaths, sweeper: w.sweeper, events: w.events,
+		takeoverDelays: delays, fleet: w.fleet, publisher: w.publisher, deaths: w.deaths, sweeper: w.sweeper, events: w.events,
 	}
 	w.worker = worker.New(worker.Config{
 		Life: w.life, Redis: c.rdb, Scripts: c.scripts, Schedule: w.schedule, Away: w.away, Log: c.log, Face: w.turns,
@@ -128,7 +128,7 @@ func (w *running) build(c *Consumer) {
 		w.worker.Locate(t.scheduled, t.Qualified)
 	}
 	w.lookout = lookout.New(lookout.Config{
-		Needs: w.needs, BeforeTakeover: func(t *schedule.Topic) { takeovers.AskIfDue(&asTopic(t).takeover) },
+		Needs: w.needs, BeforeTakeover: func(t *schedule.Topic) { delays.AskIfDue(&asTopic(t).takeoverDelay) },
 	}, w.scheduled, func(t *schedule.Topic) time.Duration { return asTopic(t).opts.SafetyLook })
 	w.makePolicies()
 	w.makeSubscriber(c)

@@ -14,7 +14,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/worker/gate"
 	"github.com/slotmq/go-rmq/internal/worker/intake"
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
-	"github.com/slotmq/go-rmq/internal/worker/takeover"
+	"github.com/slotmq/go-rmq/internal/worker/takeoverdelay"
 	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/internal/worker/watchdog"
 	"github.com/slotmq/go-rmq/message"
@@ -49,9 +49,9 @@ func asSlot(x *schedule.Slot) *slot { return x.Value.(*slot) }
 func slotIn(a *worker.Answer) *slot { return a.Slot.Value.(*slot) }
 
 // topicsOf returns the topics of some slots, each once.
-func topicsOf(slots []*schedule.Slot) (topics []*takeover.Topic) {
+func topicsOf(slots []*schedule.Slot) (topics []*takeoverdelay.Topic) {
 	for _, x := range slots {
-		if t := &asSlot(x).topic.takeover; !slices.Contains(topics, t) {
+		if t := &asSlot(x).topic.takeoverDelay; !slices.Contains(topics, t) {
 			topics = append(topics, t)
 		}
 	}
@@ -85,7 +85,7 @@ func (s *slot) ask(h schedule.Hand) {
 		count = min(count, h.Most)
 	}
 	t := s.term()
-	s.Turn.Worker, s.Turn.Lease, s.Turn.TakeoverDelay, s.Turn.DeadHolder = s.ID(), t.Lease(), s.topic.takeover.Delay(), ""
+	s.Turn.Worker, s.Turn.Lease, s.Turn.TakeoverDelay, s.Turn.DeadHolder = s.ID(), t.Lease(), s.topic.takeoverDelay.Delay(), ""
 	if s.topic.Literal {
 		s.Turn.TakeoverDelay = 0
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/worker/gate"
 	"github.com/slotmq/go-rmq/internal/worker/intake"
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
-	"github.com/slotmq/go-rmq/internal/worker/takeover"
+	"github.com/slotmq/go-rmq/internal/worker/takeoverdelay"
 	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/internal/worker/watchdog"
 	"github.com/slotmq/go-rmq/message"
@@ -19,18 +19,18 @@ import (
 // topic is what a consumer keeps about a topic it listens to.
 type topic struct {
 	fleet.Topic
-	opts      ListenOptions
-	rules     verdict.Rules
-	limits    watchdog.Limits
-	listener  MessageListener
-	calls     *batchCalls // nil: the listener is called with one message after the other
-	scheduled *schedule.Topic
-	size      intake.Size
-	gate      *gate.Gate
-	takeover  takeover.Topic
-	handlers  *intake.Handlers // nil: nothing is to be found out
-	rests     atomic.Int64     // until then, in ms, where the clock stands still; else its gate knows
-	lasting   atomic.Pointer[lastingError]
+	opts          ListenOptions
+	rules         verdict.Rules
+	limits        watchdog.Limits
+	listener      MessageListener
+	calls         *batchCalls // nil: the listener is called with one message after the other
+	scheduled     *schedule.Topic
+	size          intake.Size
+	gate          *gate.Gate
+	takeoverDelay takeoverdelay.Topic
+	handlers      *intake.Handlers // nil: nothing is to be found out
+	rests         atomic.Int64     // until then, in ms, where the clock stands still; else its gate knows
+	lasting       atomic.Pointer[lastingError]
 }
 
 // lastingError is why messages of a topic cannot be handled until somebody mends it, and when it was met last.
@@ -61,7 +61,7 @@ func (t *topic) schedule() *schedule.Topic {
 		Gather:  t.gather(),
 		NewSlot: func(index int) *schedule.Slot { return newSlot(t, index) },
 	}
-	t.takeover.Name, t.takeover.Scheduled, t.takeover.Literal, t.takeover.Backoff = t.Name, t.scheduled, t.Literal, verdict.Backoff(t.opts.Backoff)
+	t.takeoverDelay = takeoverdelay.Topic{Name: t.Name, Scheduled: t.scheduled, Literal: t.Literal, Backoff: verdict.Backoff(t.opts.Backoff)}
 	if t.calls != nil {
 		t.scheduled.Wants = t.calls.Most
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/worker"
 	"github.com/slotmq/go-rmq/internal/worker/intake"
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
-	"github.com/slotmq/go-rmq/internal/worker/takeover"
+	"github.com/slotmq/go-rmq/internal/worker/takeoverdelay"
 )
 
 // silentHolder is what a holder that lives never has left of its lease: it renews it before.
@@ -23,16 +23,16 @@ const silentHolder = intake.LastBusy + 100*time.Millisecond
 
 // turns is what the turns of a consumer's slots ask for and come to: see worker.Face.
 type turns struct {
-	rdb       redis.UniversalClient
-	schedule  *schedule.Schedule
-	pace      *intake.Pace
-	batches   *batches
-	takeovers *takeover.Takeovers
-	fleet     *fleet.Fleet
-	publisher *wakeups.Publisher
-	deaths    *deaths.Reporter // nil: no topic has a listener to the dead
-	sweeper   *sweeper.Sweeper // nil: no topic has notes
-	events    *events          // nil: nothing observes
+	rdb            redis.UniversalClient
+	schedule       *schedule.Schedule
+	pace           *intake.Pace
+	batches        *batches
+	takeoverDelays *takeoverdelay.Delays
+	fleet          *fleet.Fleet
+	publisher      *wakeups.Publisher
+	deaths         *deaths.Reporter // nil: no topic has a listener to the dead
+	sweeper        *sweeper.Sweeper // nil: no topic has notes
+	events         *events          // nil: nothing observes
 }
 
 // Ask prepares the next turn of a slot.
@@ -105,7 +105,7 @@ func (c *turns) Busy(a *worker.Answer) {
 	}
 	x.term().Suspect(x.Scheduled(), a.Holder, lasts)
 	if x.term().Lease() > 0 && a.Wait < silentHolder { // else it is proven dead, or keeps its lease
-		c.takeovers.Ask(&x.topic.takeover)
+		c.takeoverDelays.Ask(&x.topic.takeoverDelay)
 	}
 	x.Rest(x.Facts, time.Now().Add(pause))
 }

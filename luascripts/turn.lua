@@ -1,5 +1,5 @@
 -- turn: one turn of one worker at one slot. It finishes the batch the worker holds, then takes the next one, atomically.
--- A line `--> file` stands for the lines of that file, each of which is one step and can be read alone.
+-- A line `--> file` stands for the lines of that file: one step, that can be read alone with the names below and those it says it needs.
 --
 -- GUARANTEE
 --   What is in `prepare` is the one batch of this slot that is in flight. Nothing is taken while
@@ -24,7 +24,7 @@
 -- PUT BACK   by its handler, a content waits for so many ms, and spends no attempt: a first delivery of a time kind
 --   in the store, a retry in `retry`, and a first delivery with a priority there, too, its priority in `why`. When
 --   its time has come it stands in the store again, before anything is chosen. It may be put back for ever.
--- DEAD   when its 17th delivery failed or was taken over (no retries left), or its worker said so.
+-- DEAD   when its 17th delivery failed or was taken over (no retries left), or its worker said so. finish.lua decides it.
 --
 -- KEYS  1 store  content -> due ms, or priority (both above 16), or 1..16: retries left of a failed one
 --       2 prepare  content -> second it was taken * 1000 + retries left if this delivery fails
@@ -78,13 +78,13 @@ local function wait(till) return int(math.floor(math.max(0, math.min(till - now,
 local function retries_in(score) return math.max(0, math.min(RETRIES, math.floor(score))) end
 
 local x, told = {}, {}                            -- what is told: the contents x, and of each or of all of them `told`
---> turn/forget.lua
+--> turn/unexplain.lua
 --> turn/read.lua
 
 -- 1. Finish.
 local mine = holder == me and known == batch and ARGV[9] ~= '1'
 if mine and #ARGV < FIRST_VERDICT then            -- all of it is done
-  if m[6] then forget(call('ZRANGE', prepare, 0, -1)) end
+  if m[6] then unexplain(call('ZRANGE', prepare, 0, -1)) end
   call('DEL', prepare)
 elseif call('ZCARD', prepare) > 0 then
   if holder == me and not mine then
@@ -92,14 +92,14 @@ elseif call('ZCARD', prepare) > 0 then
   end
   --> turn/busy.lua
   local over = not mine and (holder == '' and 'its holder is unknown' or holder == ARGV[4] and 'its worker died' or 'the lease of its worker ended')
-  --> turn/note.lua
+  --> turn/explain.lua
   --> turn/give_back.lua
   --> turn/finish.lua
   if over then
     call('HSET', meta, 'holder', '', 'batch', following)
     return {'NUMBER', following}
   end
-  forget(done)
+  unexplain(done)
 elseif known ~= batch then
   return {'NUMBER', int(batch)}
 end

@@ -38,6 +38,9 @@ func newSlot(t *topic, index int) *schedule.Slot {
 // takeoverDelay is how long messages wait whose batch was taken over from somebody who was silent.
 const takeoverDelay = time.Second
 
+// noBatchLease is what a turn names that leaves the slot: it may be any.
+const noBatchLease = time.Second
+
 func newBits() (b protocol.TakerBits) {
 	_, _ = rand.Read(b[:]) // never fails
 	return b
@@ -57,7 +60,7 @@ func (x *slot) ask(h schedule.Hand) bool {
 	count := 0
 	switch {
 	case x.leave:
-		x.Turn.Lease = takeoverDelay // of no batch
+		x.Turn.Lease = noBatchLease
 	case h.Leave:
 		return false
 	default:

@@ -1,4 +1,4 @@
--- Of a priority topic: the highest, drawn at random among equal ones, and a retry alone.
+-- Of a priority topic: the highest, drawn at random among equal ones, and a retry alone. Needs `alone` and read.lua.
 local few, random = math.min(4, count + 1), tonumber(ARGV[7])
 local top = call('ZREVRANGE', store, '0', int(few - 1), 'WITHSCORES')
 -- Failed ones of a literal topic stand below every priority. Those that somebody else wrote are found in time.

@@ -1,4 +1,4 @@
--- Of a time kind: those that are due, the oldest first, and a retry alone.
+-- Of a time kind: those that are due, the oldest first, and a retry alone. Needs `alone` and read.lua.
 local few, till = math.min(8, count + 1), int(now)
 local first = call('ZRANGEBYSCORE', store, '-inf', till, 'LIMIT', '0', int(few))
 local oldest = tonumber(first[1] and call('ZSCORE', store, first[1]) or math.huge)

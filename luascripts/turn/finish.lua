@@ -1,5 +1,5 @@
 -- Ends a batch content by content: by the verdicts of its holder, or all of it as failed, where it is taken over (`over` says
--- why). What was handled is in `done` afterwards.
+-- why). What was handled is in `done` afterwards. Needs give_back and explain, and what unexplain.lua says of `why`.
 local verdicts = {}
 for i = FIRST_VERDICT, #ARGV, 4 do
   local n, p = tonumber(ARGV[i + 1]), ARGV[i + 2]
@@ -20,11 +20,11 @@ for i = 1, #batched, 2 do
   if at and not over then n, priority, reason = tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3] end
   if not over and not at then
     done[#done + 1] = x
-  elseif n <= -2 then
+  elseif n <= -2 then                           -- not started, or put back
     give_back(x, mark, left, priority, -2 - n, reason)
   elseif tonumber(call('ZSCORE', store, x) or 0) <= RETRIES then   -- else sent again: the fresh copy wins
-    note(x, left, priority, reason)
-    if n == -1 or left == 0 then
+    explain(x, left, priority, reason)
+    if n == -1 or left == 0 then                -- dead: its worker said so, or this was its last delivery
       returned = returned or tonumber(string.match(call('HMGET', meta, 'mourned')[1] or '', ' (.-)@') or '') or 0
       if returned >= now then                   -- the clock was set back: deaths.lua would leave this one out
         call('HDEL', meta, 'mourned')

@@ -1,4 +1,4 @@
--- Gives back what was not done: no attempt is spent. What its handler put back waits for `later` ms.
+-- Gives back what was not done: no attempt is spent. What its handler put back waits for `later` ms. Needs explain.
 local function give_back(x, mark, left, priority, later, reason)
   local waits, due = tonumber(call('ZSCORE', store, x) or 0), now + later
   if later > 0 and time[2] % 1000 > 0 then due = due + 1 end   -- never early
@@ -16,7 +16,7 @@ local function give_back(x, mark, left, priority, later, reason)
     call('HSET', meta, 'later', int(m[8]))
   end
   if later > 0 and left == RETRIES then
-    note(x, RETRIES + 1, priority, reason)
+    explain(x, RETRIES + 1, priority, reason)
     remember()
   end
 end

@@ -1,4 +1,4 @@
--- Moves what was chosen to prepare, and answers with it. The first write takes away, so it passes above maxmemory.
+-- Moves what was chosen (x; or ranks `from` to `to`, and `above`) to prepare, and answers with it. The first write takes away, so it passes above maxmemory.
 if from then
   call('ZREMRANGEBYRANK', store, int(from), int(to))
   if above > 0 then call('ZREMRANGEBYRANK', store, -above, -1) end

@@ -1,4 +1,5 @@
--- What was put back takes its place in the store again, once its time has come. Retries may stand before it.
+-- What was put back takes its place in the store again, once its time has come. Retries may stand before it. r and `due`, the
+-- first of `retry` and its time, are read anew.
 if due and due <= now and (m[8] or r[2] % 100 == BACK) then
   local waiting = call('ZRANGEBYSCORE', retry, '-inf', int(now * 100 + 99), 'WITHSCORES', 'LIMIT', 0, 256)
   local back, moved, fresh = {}, {}, {}

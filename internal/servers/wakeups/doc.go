@@ -9,6 +9,8 @@
 //   - A program of another kind adds to a slot by a plain ZADD and publishes nothing.
 //   - The subscription breaks. When it stands again the handler hears Missed, and looks at all slots.
 //   - It comes while a turn at the slot is under way. The schedule notes it, and another turn follows.
+//   - A Publisher loses its connection: it publishes once. The new owner of a slot that was left finds out when it looks again,
+//     and it looks at a busy slot again and again; who leads, or asks a holder, does so again.
 //
 // The first two cost only time: what was announced is found by the safety look, see package lookout.
 //

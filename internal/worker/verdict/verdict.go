@@ -9,7 +9,7 @@ import (
 )
 
 // Verdict is what became of one message of a batch. The zero Verdict is that of one that was not started, so that nothing
-// is taken for done by mistake.
+// is taken for done by mistake. Report makes of it what the turn carries, a [protocol.Verdict].
 type Verdict struct {
 	Fate     Fate
 	Overload bool   // too much for what is behind the handler: it timed out, or was pushed back

@@ -1,5 +1,5 @@
--- Lets `why` forget contents that are done. What explains a death stays.
-local function forget(done)
+-- Takes contents that are done out of `why`. What explains a death stays.
+local function unexplain(done)
   if not m[6] or not done[1] then return end
   local buried, names = call('ZMSCORE', dead, unpack(done)), {}
   for i = 1, #done do

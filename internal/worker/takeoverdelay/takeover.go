@@ -1,4 +1,4 @@
-package takeover
+package takeoverdelay
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/worker/verdict"
 )
 
-// Config of [Takeovers].
+// Config of [Delays].
 type Config struct {
 	Life     *lifetime.Lifetime
 	Redis    redis.UniversalClient
@@ -38,12 +38,12 @@ type Topic struct {
 	delay
 }
 
-// Takeovers asks the topics' Backoff before batches of workers that died are taken over.
-type Takeovers struct{ Config }
+// Delays asks the topics' Backoff before batches of workers that died are taken over.
+type Delays struct{ Config }
 
 // Ask asks the topic's Backoff, unless it was asked a moment ago. What it returns is
 // closed when the answer is there.
-func (c *Takeovers) Ask(t *Topic) <-chan struct{} {
+func (c *Delays) Ask(t *Topic) <-chan struct{} {
 	if t.Literal { // which knows no delay
 		none := make(chan struct{})
 		close(none)
@@ -59,14 +59,14 @@ func (c *Takeovers) Ask(t *Topic) <-chan struct{} {
 // AskIfDue asks, and waits for the answer, though not for long, if a batch in one of
 // the worker's slots is about to be taken over. One of a worker that lives, and hands its
 // slots over when it is through, is no failure.
-func (c *Takeovers) AskIfDue(t *Topic) {
+func (c *Delays) AskIfDue(t *Topic) {
 	if c.due(t) {
 		c.Await([]*Topic{t})
 	}
 }
 
 // Await asks the Backoff of each topic, and waits for the answers, though not for long.
-func (c *Takeovers) Await(topics []*Topic) {
+func (c *Delays) Await(topics []*Topic) {
 	timer := time.NewTimer(delayHolds)
 	defer timer.Stop()
 	var asked []<-chan struct{}
@@ -89,7 +89,7 @@ type keyed interface{ Keys() *protocol.SlotKeys }
 
 // due reports whether the lease of a batch is over in a slot that is this worker's,
 // or its holder is proven dead.
-func (c *Takeovers) due(t *Topic) bool {
+func (c *Delays) due(t *Topic) bool {
 	ctx, cancel := context.WithTimeout(c.Life.Background, delayHolds)
 	defer cancel()
 	slots, term := c.Schedule.Assigned(t.Scheduled), c.Present()

@@ -1,5 +1,5 @@
--- Notes in `why` that the delivery of x failed, or did not count. The first failure starts a new record.
-local function note(x, left, priority, reason)
+-- Writes into `why` that the delivery of x failed, or did not count. The first failure starts a new record.
+local function explain(x, left, priority, reason)
   local old = left ~= RETRIES and call('HGET', why, x) or ''
   local died = left > RETRIES and call('ZSCORE', dead, x)
   if left > RETRIES and not died and string.sub(old, 1, 2) ~= '0 ' then old = '' end   -- of a copy that is gone
@@ -12,6 +12,7 @@ local function note(x, left, priority, reason)
   end
   call('HSET', why, x, table.concat(record, ' '))
 end
+-- While the field is set, `why` may name contents that are not dead.
 local function remember()
   call('HSET', meta, 'why', 1)
   m[6] = '1'
