@@ -15,6 +15,7 @@ var (
 	testFunc = regexp.MustCompile(`(?m)^func (Test[A-Z]\w*)\(`)
 	link     = regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`) // without a scheme: to a file
 	goPath   = regexp.MustCompile("`([a-z]+/[\\w/]+\\.(?:go|lua))`")
+	inScript = regexp.MustCompile(`\binternal(?:\\?/[\w.]*\w)+`) // also as a pattern of awk has it
 )
 
 // inventory is what documents may name.
@@ -89,12 +90,21 @@ func madeUp(f file, tests []string) []string {
 	return wrong
 }
 
-// deadNames tells what a document names that does not exist.
+// deadNames tells what a document, or a shell script, names that does not exist.
 func deadNames(f file, known inventory) []string {
-	if path.Ext(f.path) != ".md" {
+	dead := map[string]bool{}
+	switch path.Ext(f.path) {
+	case ".md":
+	case ".sh":
+		for _, name := range inScript.FindAllString(f.text, -1) {
+			if name = strings.ReplaceAll(name, `\`, ""); !known.paths[name] {
+				dead[fmt.Sprintf("%s names %s, which is not there", f.path, name)] = true
+			}
+		}
+		return slices.Sorted(maps.Keys(dead))
+	default:
 		return nil
 	}
-	dead := map[string]bool{}
 	for _, m := range testName.FindAllStringSubmatch(f.text, -1) {
 		if !known.tests[m[1]] {
 			dead[fmt.Sprintf("%s names %s, which no test is called", f.path, m[1])] = true
@@ -133,6 +143,11 @@ func TestDeadNamesAreFound(t *testing.T) {
 		source(t, "slots/of_test.go", "package slots\n\nfunc TestOf(t *testing.T) {}\n"),
 		source(t, "docs/DESIGN.md", ""),
 	})
+	for _, bad := range []string{"./internal/gone", `/internal\/gone( |$)/`, ". internal/gone.sh"} {
+		if deadNames(source(t, "test.sh", bad), known) == nil {
+			t.Errorf("a script may say %q", bad)
+		}
+	}
 	for _, bad := range []string{"see `TestGone`", "[x](gone.go)", "[x](../slots/gone.go)", "[x](slots)", "[x](GONE.md#of)", "in `slots/gone.go`", "`a/b/gone.lua`"} {
 		if deadNames(source(t, "docs/a.md", bad), known) == nil {
 			t.Errorf("a document may say %q", bad)

@@ -8,8 +8,9 @@ pairs=("redis-7.0 zookeeper-3.8" "redis-8.0 zookeeper-3.9" "valkey-8.1 zookeeper
 chosen=()
 while [[ ${1-} =~ ^(redis|valkey|zookeeper)-[0-9.]+$ ]]; do chosen+=("$1") && shift; done
 
-packages=$(go list -f '{{.ImportPath}} {{join .TestImports " "}} {{join .XTestImports " "}}' ./... |
-	awk '/internal\/servertest( |$)/ {print $1}')
+packages=$(go list -f '{{.ImportPath}} {{join .TestImports " "}} {{join .XTestImports " "}}' work |
+	awk '/internal\/testing\/servertest( |$)/ {print $1}')
+[ -n "$packages" ] || { echo "no package was found that speaks to servers" >&2 && exit 1; }
 told=() failed=
 for pair in "${pairs[@]}"; do
 	[ ${#chosen[@]} = 0 ] || [[ " ${chosen[*]} " =~ " ${pair% *} "|" ${pair#* } " ]] || continue
