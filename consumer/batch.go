@@ -30,7 +30,7 @@ import (
 
 // Goexit goes on in another goroutine. A handler may end its goroutine (t.FailNow in a test does). No recover stops
 // that. The deferred function of batch.run notices, and the rest of the batch goes on in a new goroutine; the message
-// has failed. An observer may do the same, and a taker or a flusher must not end with answers half read. So all answers
+// has failed. An observer may do the same, and a writer or a flusher must not end with answers half read. So all answers
 // of a write are read first, and shown to the observers before anything is done about them. If one ends the goroutine,
 // the other calls are made while it ends (internal/observers/show.go), and another goroutine goes on behind them
 // (internal/worker, and writer.show in producer).

@@ -1,5 +1,7 @@
 package consumer
 
+// Nothing is decided here about deaths: they are reported to a listener. See package verdict.
+
 import (
 	"context"
 	"errors"

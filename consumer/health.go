@@ -10,8 +10,8 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// stuckAfter is how long a taker may be at work without a wait. It takes moments; a machine
-// that stands still for a while must not be taken for a taker that does.
+// stuckAfter is how long a writer of turns may be at work without a wait. It takes moments; a machine
+// that stands still for a while must not be taken for a writer that does.
 const stuckAfter = 30 * time.Second
 
 // errorLasts is for how long a lasting error is reported after it was met last. It is met each second while it lasts.

@@ -81,7 +81,7 @@ local x, told = {}, {}                            -- what is told: the contents 
 --> turn/unexplain.lua
 --> turn/read.lua
 
--- 1. Finish.
+-- 1. Finish what is mine, or be refused.
 local mine = holder == me and known == batch and ARGV[9] ~= '1'
 if mine and #ARGV < FIRST_VERDICT then            -- all of it is done
   if m[6] then unexplain(call('ZRANGE', prepare, 0, -1)) end

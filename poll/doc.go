@@ -14,9 +14,9 @@
 //
 // Nothing in your process ends a take. Its time to run is the lease of the slot (Until): the next turn of anybody there,
 // of a taker or a listener, takes the messages over (luascripts/turn/busy.lua lets it, finish.lua does it). They have
-// spent an attempt, and come again a second later, or after the Backoff of the listener that found them; after the
-// 17th they are dead. Until that turn Finish and Extend count, however late they are. delivery.go plans a turn for
-// then, if somebody waits here; a listener finds the batch by its looks at busy slots.
+// spent an attempt, and come again a second later (in literal topics at once), or after the Backoff of the listener that
+// found them; after the 17th they are dead. Until that turn Finish and Extend count, however late they are. delivery.go
+// plans a turn for then, if somebody waits here; a listener finds the batch by its looks at busy slots.
 //
 // # What holds
 //

@@ -29,7 +29,7 @@ import (
 type Lifetime struct {
 	Requests   context.Context // of all commands; ends when Close gives up
 	Handlers   context.Context // of all handlers; ends when Close can wait for them no longer
-	Background context.Context // of the goroutines beside the takers; ends when Close begins
+	Background context.Context // of the goroutines beside the writers; ends when Close begins
 	Listening  context.Context // of the one that hears wake-ups; ends when all slots are left
 
 	EndRequests   context.CancelFunc

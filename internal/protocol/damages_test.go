@@ -268,7 +268,7 @@ var turnDamages = []damage{
 	{"paused: nothing is taken", driven,
 		"if m[5] then return {'PAUSED', int(batch)} end\n", ""},
 	{"paused: finishing works", driven,
-		"-- 1. Finish.\n", "if m[5] then return {'PAUSED', int(batch)} end\n"},
+		"-- 1. Finish what is mine, or be refused.\n", "if m[5] then return {'PAUSED', int(batch)} end\n"},
 	{"paused: leaving works", "paused",
 		"-- 2. Leave, or take nothing.\n", "if m[5] then return {'PAUSED', int(batch)} end\n"},
 

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// beats show whether takers come round.
+// beats show whether writers come round.
 type beats struct {
 	mu    sync.Mutex
 	all   map[*beat]struct{}
-	ended int // takers that ended in the middle of their work
+	ended int // writers that ended in the middle of their work
 }
 
-// beat is one taker's: since when it has been at work without a wait, in ns since epoch;
+// beat is one writer's: since when it has been at work without a wait, in ns since epoch;
 // 0 while it waits.
 type beat struct{ since atomic.Int64 }
 
@@ -33,7 +33,7 @@ func (b *beats) add() *beat {
 	return one
 }
 
-// remove takes out the beat of a taker that ends. One that is not through has had its goroutine
+// remove takes out the beat of a writer that ends. One that is not through has had its goroutine
 // ended by code that it called, with turns in its hands.
 func (b *beats) remove(one *beat, through bool) {
 	b.mu.Lock()
@@ -44,14 +44,14 @@ func (b *beats) remove(one *beat, through bool) {
 	}
 }
 
-// missing is how many takers have ended in the middle of their work.
+// missing is how many writers have ended in the middle of their work.
 func (b *beats) missing() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.ended
 }
 
-// longest is for how long a taker has been at work, the one that is for the longest.
+// longest is for how long a writer has been at work, the one that is for the longest.
 func (b *beats) longest() (d time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -18,7 +18,7 @@ type Answer struct {
 	Forgotten bool // its number is below one that Redis had told: it came back empty, or with an older state
 }
 
-// Face is whose slots they are. Its methods are called by a taker, which has the slots in hand, and must not wait.
+// Face is whose slots they are. Its methods are called by a writer, which has the slots in hand, and must not wait.
 type Face interface {
 	// Ask prepares the turn of a slot. It returns false if none is needed, and has given the slot back then.
 	Ask(h schedule.Hand) bool

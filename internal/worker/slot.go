@@ -8,7 +8,7 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-// Slot is one slot of a topic, as whoever works at it sees it. Only one goroutine at a time has it in hand: a taker, or
+// Slot is one slot of a topic, as whoever works at it sees it. Only one goroutine at a time has it in hand: a writer, or
 // the one that handles its batch; else the schedule has it. So its fields need no lock.
 type Slot struct {
 	schedule.Slot

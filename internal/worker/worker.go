@@ -39,12 +39,12 @@ type Config struct {
 // New returns a worker, which [Worker.Start] starts.
 func New(cfg Config) *Worker { return &Worker{Config: cfg} }
 
-// takers keep Redis busy: one writes while another reads answers; more add nothing.
-const takers = 2
+// writers keep Redis busy: one writes while another reads answers; more add nothing.
+const writers = 2
 
 // Start begins to take turns, until the schedule is closed.
 func (w *Worker) Start() {
-	for range takers {
+	for range writers {
 		w.Life.Go(w.take)
 	}
 }
@@ -62,10 +62,10 @@ func (w *Worker) Locate(t *schedule.Topic, qualified string) {
 	}
 }
 
-// Missing is how many takers have had their goroutines ended in the middle of their work.
+// Missing is how many writers have had their goroutines ended in the middle of their work.
 func (w *Worker) Missing() int { return w.beats.missing() }
 
-// Longest is for how long a taker has been at work without a wait, the one that is for the longest.
+// Longest is for how long a writer has been at work without a wait, the one that is for the longest.
 func (w *Worker) Longest() time.Duration { return w.beats.longest() }
 
 // Between repetitions of a turn without an answer, the waiting doubles between these.

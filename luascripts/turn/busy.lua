@@ -1,4 +1,4 @@
--- The batch of another worker that is not proven dead and whose lease is not over: ask again later. What passes here is mine,
+-- The batch of another worker that is not proven dead and whose lease is not over: ask again later. Behind this it is mine,
 -- or is taken over. Needs `mine`.
 local till, lease = tonumber(m[3]) or 0, math.min(LARGEST, tonumber(m[4]) or 0)
 if not mine and holder ~= '' and holder ~= ARGV[4] and not (lease > 0 and till < now) then

@@ -6,13 +6,14 @@
 // # Where a wake-up gets lost
 //
 //   - Its sender gives up or dies after the write and before the publication: package producer, in wake.go.
-//   - A program of another kind adds to a slot by a plain ZADD and publishes nothing.
+//   - Another program adds to a slot by a plain ZADD and publishes nothing.
 //   - The subscription breaks. When it stands again the handler hears Missed, and looks at all slots.
-//   - It comes while a turn at the slot is under way. The schedule notes it, and another turn follows.
+//   - It comes while a turn at the slot is under way: schedule.Topic.Wake notes it, and another turn follows. For a slot that is
+//     not this worker's yet it is dropped, and the first look at a slot that was gained finds the message.
 //   - A Publisher loses its connection: it publishes once. The new owner of a slot that was left finds out when it looks again,
 //     and it looks at a busy slot again and again; who leads, or asks a holder, does so again.
 //
-// The first two cost only time: what was announced is found by the safety look, see package lookout.
+// All cost only time: what was announced is found by the safety look at the latest, see package lookout.
 //
 // # Subscriptions, watched
 //

@@ -22,11 +22,11 @@ func TestAssignedAgainInAnyState(t *testing.T) {
 	}
 	h := s.takeOne(t)
 	x.unseen = false
-	again() // in the hands of a taker
+	again() // in the hands of a writer
 	if s.ready.length != 0 || h.Leave {
 		t.Error("queued while it turns")
 	}
-	if x.unseen { // the taker goes on with it
+	if x.unseen { // the writer goes on with it
 		t.Error("it is to be looked at")
 	}
 	x.Work(Facts{Fence: 7, Held: true})

@@ -1,7 +1,7 @@
 // Package schedule decides which slot of a worker is next: which are ready for a turn,
 // asleep, waiting for a permit, or handed over to another id of the worker.
 //
-// A slot is either here or in hand: with a taker, between [Schedule.Next] and the method
+// A slot is either here or in hand: with a writer, between [Schedule.Next] and the method
 // that gives it back, or with the goroutine that handles its batch. What the schedule
 // must know of the slot's turns goes with it, as [Facts].
 //
@@ -15,7 +15,7 @@
 //
 // # Who knows what
 //
-//	schedule.go           the queue of the takers, and the end
+//	schedule.go           the queue of the writers, and the end
 //	slot.go, topic.go     a slot, and a topic
 //	assign.go             which slots are this worker's
 //	states.go             how a slot goes from state to state, with the help of those below
@@ -30,7 +30,7 @@
 // # One lock
 //
 // All of that is one state, under the lock of the schedule: a permit that comes free changes
-// the account, the queue in which a slot waits, its state, and the queue of the takers, in one
+// the account, the queue in which a slot waits, its state, and the queue of the writers, in one
 // step. Exported methods take the lock; the others are called with it held, but for those that
 // say that they take it. A field that may be read without it is an atomic one, or is not
 // changed. None of the methods waits but Next, WaitIdle, Settle, Alarm and Moves.Next, and nothing takes

@@ -67,13 +67,13 @@ func TestPlacesAreCountedRight(t *testing.T) {
 	}
 }
 
-// world is a worker that does everything there is, in any order. The test plays the takers,
+// world is a worker that does everything there is, in any order. The test plays the writers,
 // the handlers, and Redis.
 type world struct {
 	*play
 	t       *testing.T
 	random  *rand.Rand
-	turning []Hand                  // with a taker
+	turning []Hand                  // with a writer
 	working []*Slot                 // being handled
 	leaves  map[*Slot]bool          // of a turn without an answer: it was to leave
 	known   map[*Slot]Facts         // of those in hand

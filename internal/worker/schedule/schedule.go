@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Schedule knows every slot's state and hands the ready ones to the takers, round
+// Schedule knows every slot's state and hands the ready ones to the writers, round
 // robin. A slot that may take messages needs a permit first, so that no batch waits in
 // flight for a goroutine.
 type Schedule struct {
@@ -32,7 +32,7 @@ func New(limit int, topics []*Topic, now func() time.Time, start func(x *Slot, s
 	s.Moves = Moves{schedule: s, recorded: sync.NewCond(&s.mu)}
 	s.states = states{
 		now: now, start: start, moves: &s.Moves, sleepers: newSleepers(),
-		takers: sync.NewCond(&s.mu), idle: sync.NewCond(&s.mu),
+		writers: sync.NewCond(&s.mu), idle: sync.NewCond(&s.mu),
 	}
 	s.rates = newRates(now, s.sleepers.alarm)
 	s.permits = newPermits(limit, len(topics), now, &s.rates)
@@ -56,7 +56,7 @@ func (s *Schedule) Next(most int, hands []Hand) []Hand {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for s.ready.length == 0 && !s.closed {
-		s.takers.Wait()
+		s.writers.Wait()
 	}
 	now := s.now()
 	// A write to several servers of a Cluster would wait for the slowest.
@@ -65,7 +65,7 @@ func (s *Schedule) Next(most int, hands []Hand) []Hand {
 		s.fill(&hands[len(hands)-1], now)
 	}
 	if s.ready.length > 0 {
-		s.takers.Signal()
+		s.writers.Signal()
 	}
 	return hands
 }
@@ -164,7 +164,7 @@ func (s *Schedule) Dropped() []*Slot {
 	return s.dropped
 }
 
-// Close ends the takers, and the alarm.
+// Close ends the writers, and the alarm.
 func (s *Schedule) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,7 +173,7 @@ func (s *Schedule) Close() {
 	}
 	s.closed = true
 	close(s.done)
-	s.takers.Broadcast()
+	s.writers.Broadcast()
 	s.idle.Broadcast()
 	s.Moves.recorded.Broadcast()
 }

@@ -12,8 +12,8 @@ const (
 	Asleep  State = iota // nothing to do before `at`, if that is set, or a wake-up
 	Delayed              // its next turn, or a repetition of the last, is due at `at`
 	Waiting              // for a permit: for a turn that may take something, or for the batch it has
-	Ready                // in the queue of the takers
-	Turning              // in the hands of a taker
+	Ready                // in the queue of the writers
+	Turning              // in the hands of a writer
 	Working              // its batch is being handled
 )
 
@@ -82,7 +82,7 @@ func (x *Slot) carries() bool {
 	return x.state == Turning || x.state == Working || x.facts.Open || x.facts.Held
 }
 
-// Hand is a slot as a taker gets it.
+// Hand is a slot as a writer gets it.
 type Hand struct {
 	Slot    *Slot
 	Facts   Facts

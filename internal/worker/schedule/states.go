@@ -11,8 +11,8 @@ type states struct {
 	permits  permits
 	rates    rates
 	sleepers sleepers
-	ready    byServer   // for the takers
-	takers   *sync.Cond // there is something ready, or the schedule is closed
+	ready    byServer   // for the writers
+	writers  *sync.Cond // there is something ready, or the schedule is closed
 	active   int        // slots that are not asleep
 	idle     *sync.Cond // active is 0, or the schedule is closed
 	moves    *Moves
@@ -82,11 +82,11 @@ func needsPermit(x *Slot) bool {
 	return x.assigned && !x.permit.held && !x.facts.Open && !x.facts.Held
 }
 
-// push gives a slot to the takers.
+// push gives a slot to the writers.
 func (s *states) push(x *Slot) {
 	s.set(x, Ready)
 	s.ready.push(x)
-	s.takers.Signal()
+	s.writers.Signal()
 }
 
 // await lets a slot wait for a permit.
@@ -155,7 +155,7 @@ func (s *states) wakeSleepers(now time.Time) time.Duration {
 	return time.Hour
 }
 
-// The rest is what whoever has a slot in hand does with it: a taker, or the one that handles its
+// The rest is what whoever has a slot in hand does with it: a writer, or the one that handles its
 // batch. Each of these methods gives the slot back, but for Work where it reports true, and for those
 // that are about permits alone.
 

@@ -148,7 +148,7 @@ func (t *Topic) Asked(index int, holder string) {
 	if x == nil || s.Terms.present == nil { // between two terms the slots change their ids
 		return
 	}
-	if s.closed || s.stopping && s.active == 0 { // all is left, and takers may be gone
+	if s.closed || s.stopping && s.active == 0 { // all is left, and writers may be gone
 		return
 	}
 	for _, y := range t.replaced {

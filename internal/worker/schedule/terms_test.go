@@ -123,15 +123,15 @@ func TestEndOfATerm(t *testing.T) {
 	s.check(t)
 }
 
-// On a Cluster the taker that has a slot in hand notes where it is.
+// On a Cluster the writer that has a slot in hand notes where it is.
 func TestReplacedWhileItTurns(t *testing.T) {
 	t.Parallel()
 	s, _ := stage(4, 1)
 	h := s.takeOne(t)
-	var taker sync.WaitGroup
-	taker.Go(func() { h.Facts.Server = "b" })
+	var writer sync.WaitGroup
+	writer.Go(func() { h.Facts.Server = "b" })
 	s.Terms.End()
-	taker.Wait()
+	writer.Wait()
 }
 
 // A turn that is under way when the term ends may take nothing. Then its slot, which no turn
@@ -372,7 +372,7 @@ func TestAskedByTheIDBefore(t *testing.T) {
 	}
 }
 
-// A worker that closes answers as long as it waits for another slot; then its takers may be
+// A worker that closes answers as long as it waits for another slot; then its writers may be
 // gone.
 func TestAskedWhileItCloses(t *testing.T) {
 	t.Parallel()

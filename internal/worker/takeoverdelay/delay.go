@@ -8,7 +8,7 @@ import (
 // delay is how long messages of a worker that died wait for their retry here, as
 // the topic's Backoff says. Every turn names it, and hardly any needs it. So Backoff,
 // which is the user's and may take its time, is asked when another worker's batch is about
-// to be taken over, and never by a taker.
+// to be taken over, and never by a writer.
 type delay struct {
 	mu     sync.Mutex
 	asking chan struct{} // closed with the answer; nil: not asked

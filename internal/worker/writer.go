@@ -12,34 +12,34 @@ import (
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
 )
 
-// writeTurns is how many turns a taker takes in one write.
+// writeTurns is how many turns a writer takes in one write.
 const writeTurns = 8
 
-// On a Cluster, a taker whose write takes longer than slowWrite is replaced by another one, and ends with its write: so
+// On a Cluster, a writer whose write takes longer than slowWrite is replaced by another one, and ends with its write: so
 // a server that hangs does not hold up the slots of the others. So it is where somebody waits for each turn.
 const slowWrite = 200 * time.Millisecond
 
-// taker is one that takes turns, with the write it is at.
-type taker struct {
+// writer is one that takes turns, with the write it is at.
+type writer struct {
 	*Worker
 	beat     *beat
 	hands    []schedule.Hand
 	cmds     []redis.Cmder
 	answers  []Answer
 	answered time.Time // when the write was
-	replaced bool      // another taker has taken this one's place meanwhile
+	replaced bool      // another writer has taken this one's place meanwhile
 	showing  bool      // the answers are shown, and nothing is done about them yet
 }
 
-// take takes turns until the schedule is closed. It is one taker.
+// take takes turns until the schedule is closed. It is one writer.
 func (w *Worker) take() {
-	t := &taker{Worker: w, beat: w.beats.add()}
+	t := &writer{Worker: w, beat: w.beats.add()}
 	t.run()
 }
 
 // run takes turns. If an observer ends the goroutine, another one goes on. If anything else does, the slots in hand are lost,
-// and another taker takes its place.
-func (t *taker) run() {
+// and another writer takes its place.
+func (t *writer) run() {
 	through := false
 	defer func() {
 		if !through && t.showing {
@@ -69,7 +69,7 @@ func (t *taker) run() {
 }
 
 // ask takes the turns of the next slots, in one write. It returns false when the schedule is closed.
-func (t *taker) ask() bool {
+func (t *writer) ask() bool {
 	t.beat.waits()
 	t.hands = t.Schedule.Next(writeTurns, t.hands[:0])
 	if len(t.hands) == 0 {
@@ -107,7 +107,7 @@ func (t *taker) ask() bool {
 }
 
 // apply does what the answers say.
-func (t *taker) apply() {
+func (t *writer) apply() {
 	unanswered, answered := 0, false
 	var why error
 	for i := range t.answers {
@@ -130,8 +130,8 @@ func (t *taker) apply() {
 	t.Face.Applied()
 }
 
-// execWatched is Exec on a Cluster, and reports whether another taker has taken this one's place meanwhile.
-func (t *taker) execWatched() (replaced bool) {
+// execWatched is Exec on a Cluster, and reports whether another writer has taken this one's place meanwhile.
+func (t *writer) execWatched() (replaced bool) {
 	ctx := t.Life.Requests
 	for i := range t.answers {
 		x := t.answers[i].Slot

@@ -84,24 +84,24 @@ func (s silent) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPipe
 	}
 }
 
-// Whatever ends a taker's goroutine, another taker goes on with the slots that it did not have in hand.
-func TestTakerThatEndsHasASuccessor(t *testing.T) {
+// Whatever ends a writer's goroutine, another writer goes on with the slots that it did not have in hand.
+func TestWriterThatEndsHasASuccessor(t *testing.T) {
 	t.Parallel()
 	var ended atomic.Int32
 	asked := make(chan struct{}, 100)
 	f := &face{ask: func(h schedule.Hand) bool {
-		if ended.Add(1) <= takers {
+		if ended.Add(1) <= writers {
 			runtime.Goexit()
 		}
 		asked <- struct{}{}
 		h.Slot.Rest(h.Facts, time.Time{})
 		return false
 	}}
-	x := started(t, takers+1, f, false, func() error { return nil })
-	for i := range takers + 1 {
+	x := started(t, writers+1, f, false, func() error { return nil })
+	for i := range writers + 1 {
 		x.Wake(i, 0)
-		if i < takers {
-			await.True(t, "a taker ends", func() bool { return int(ended.Load()) > i })
+		if i < writers {
+			await.True(t, "a writer ends", func() bool { return int(ended.Load()) > i })
 		}
 	}
 	await.Signal(t, "another one takes a slot", asked)
@@ -110,7 +110,7 @@ func TestTakerThatEndsHasASuccessor(t *testing.T) {
 // Where somebody waits for each turn, writes that have no answer hold up no other, at the same server either.
 func TestSlowWritesHoldUpNoOther(t *testing.T) {
 	t.Parallel()
-	const slots = takers + 2
+	const slots = writers + 2
 	var writes atomic.Int32
 	end := make(chan struct{})
 	f := &face{ask: func(h schedule.Hand) bool {
