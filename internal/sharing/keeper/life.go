@@ -34,10 +34,10 @@ func (l *life) heardSince(w *life) bool { return l.mute || l.heard > w.came }
 // readWrite reads when the worker has written last.
 func (l *life) readWrite(ctx context.Context, s *session.Session, path string) error {
 	there, stat, err := s.Exists(ctx, path)
-	if err != nil && !errors.Is(err, zk.ErrNoAuth) { // of a worker that has another password
+	if err != nil && !errors.Is(err, zk.ErrNoAuth) { // of a worker that has another password: since 3.9 that is refused
 		return err
 	}
-	if l.mute = !there; there {
+	if l.mute = err != nil || !there; !l.mute {
 		l.heard, l.last = stat.Mzxid, stat.Mtime
 	}
 	return nil

@@ -32,6 +32,10 @@ func (d *Disk) Fill(t testing.TB) {
 // Free makes room again.
 func (d *Disk) Free(t testing.TB) {
 	t.Helper()
+	// Emptied first: a process that was just forked may have it open for a moment more.
+	if err := os.Truncate(d.other(), 0); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.Remove(d.other()); err != nil {
 		t.Fatal(err)
 	}
