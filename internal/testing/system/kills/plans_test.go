@@ -161,8 +161,17 @@ func watchPlans(t *testing.T, c *workers.Group) *planLog {
 	return l
 }
 
-// quoted are the words of a line of MONITOR.
-var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+// words are those of a line of MONITOR. Valkey 8.1 does not escape the quotes in them, as Redis does.
+func words(line string) (all []string) {
+	_, quoted, _ := strings.Cut(line, "] ")
+	for word := range strings.SplitSeq(strings.Trim(quoted, `"`), `" "`) {
+		if text, err := strconv.Unquote(`"` + word + `"`); err == nil {
+			word = text
+		}
+		all = append(all, word)
+	}
+	return all
+}
 
 // theEnd is what nobody but catchUp says to Redis.
 const theEnd = "all plans were read"
@@ -189,14 +198,7 @@ func (l *planLog) read(line string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ended = l.ended || strings.Contains(line, theEnd)
-	var args []string
-	for _, word := range quoted.FindAllString(line, -1) {
-		text, err := strconv.Unquote(word)
-		if err != nil {
-			l.fault("%s: %v", line, err)
-		}
-		args = append(args, text)
-	}
+	args := words(line)
 	seconds, _, _ := strings.Cut(strings.TrimPrefix(line, "+"), " ")
 	at, _ := strconv.ParseFloat(seconds, 64)
 	ms := int64(at * 1000)
