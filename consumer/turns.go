@@ -17,9 +17,11 @@ import (
 	"github.com/slotmq/go-rmq/internal/worker/takeoverdelay"
 )
 
-// silentHolder is what a holder that lives never has left of its lease: it renews it before.
-// It is longer than a busy slot sleeps, which so looks at least once in that time.
-const silentHolder = intake.LastBusy + 100*time.Millisecond
+// silent reports whether so little is left of a lease as a holder that lives never has: it renews it after a third. A busy
+// slot looks at it some times until it is over, also on a machine that is late.
+func silent(left, lease time.Duration) bool {
+	return left < max(intake.LastBusy+100*time.Millisecond, lease/4)
+}
 
 // turns is what the turns of a consumer's slots ask for and come to: see worker.Face.
 type turns struct {
@@ -104,7 +106,7 @@ func (c *turns) Busy(a *worker.Answer) {
 		c.publisher.Ask(x.topic.Qualified, x.Index, a.Holder)
 	}
 	x.term().Suspect(x.Scheduled(), a.Holder, lasts)
-	if x.term().Lease() > 0 && a.Wait < silentHolder { // else it is proven dead, or keeps its lease
+	if lease := x.term().Lease(); lease > 0 && silent(a.Wait, lease) { // else it is proven dead, or keeps its lease
 		c.takeoverDelays.Ask(&x.topic.takeoverDelay)
 	}
 	x.Rest(x.Facts, time.Now().Add(pause))
