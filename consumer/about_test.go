@@ -16,6 +16,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -73,19 +74,19 @@ func TestLinesAboutMessages(t *testing.T) {
 			work(t, server.Client(t), cfg, topic, func(ctx context.Context, d *Delivery) error {
 				switch d.Content {
 				case "secret-dead":
-					return Dead(fmt.Errorf("%s is no order", d.Content))
+					return verdict.DeadError(fmt.Errorf("%s is no order", d.Content))
 				case "secret-panic":
 					panic("never seen: " + d.Content)
 				case "secret-hung":
 					<-released
 				case `{"name": "secret-quoted"}`:
-					return Dead(fmt.Errorf("bad order %q", d.Content))
+					return verdict.DeadError(fmt.Errorf("bad order %q", d.Content))
 				case "secret-later":
-					return fmt.Errorf("%s: %w", d.Content, Later(time.Hour))
+					return fmt.Errorf("%s: %w", d.Content, verdict.LaterError(time.Hour))
 				case "secret-slow":
 					return fmt.Errorf("%s is too slow", d.Content)
 				}
-				return RetryAfter(time.Hour, fmt.Errorf("not yet: %s", d.Content))
+				return verdict.RetryError(time.Hour, fmt.Errorf("not yet: %s", d.Content))
 			}, ListenOptions{
 				Timeout: 100 * time.Millisecond, hung: 300 * time.Millisecond,
 				Backoff: func(int) time.Duration { panic("no time") },
@@ -160,7 +161,7 @@ func TestLongContentInTheLog(t *testing.T) {
 	t.Parallel()
 	b := &book{}
 	topic := topicOf(t, message.KindFixedTime, 1)
-	work(t, shared(t), Config{Slog: b.logger()}, topic, func(context.Context, *Delivery) error { return Dead(fmt.Errorf("no")) })
+	work(t, shared(t), Config{Slog: b.logger()}, topic, func(context.Context, *Delivery) error { return verdict.DeadError(fmt.Errorf("no")) })
 	newSender(t, shared(t), topic).send(t, strings.Repeat("é", 5_000))
 	got := b.await(t, "message is dead")["content"].(string)
 	if want := strings.Repeat("é", 500) + "…"; got != want {
@@ -191,7 +192,7 @@ func TestLinesAboutDeaths(t *testing.T) {
 					}
 					return fmt.Errorf("no mail for %q", d.Content)
 				}))
-				must.Do(t, c.Listen(topic, ListenerFunc(func(context.Context, *Delivery) error { return Dead(errors.New("no")) }), ListenOptions{}))
+				must.Do(t, c.Listen(topic, ListenerFunc(func(context.Context, *Delivery) error { return verdict.DeadError(errors.New("no")) }), ListenOptions{}))
 				start(t, c)
 				newSender(t, shared(t), topic).send(t, content)
 				var line map[string]any
@@ -228,7 +229,7 @@ func TestLongErrorInTheLog(t *testing.T) {
 	b := &book{}
 	topic := topicOf(t, message.KindFixedTime, 1)
 	work(t, shared(t), Config{Slog: b.logger(), HideContents: true}, topic, func(_ context.Context, d *Delivery) error {
-		return Dead(errors.New(strings.Repeat("x", 990) + d.Content))
+		return verdict.DeadError(errors.New(strings.Repeat("x", 990) + d.Content))
 	})
 	newSender(t, shared(t), topic).send(t, "a secret for which is no room")
 	if got := b.await(t, "message is dead")["error"]; got != strings.Repeat("x", 990)+"…" {

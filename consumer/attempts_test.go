@@ -51,7 +51,7 @@ func TestSeventeenDeliveries(t *testing.T) {
 		{"goexit", "ended its goroutine", func(context.Context, *Delivery) error { runtime.Goexit(); return nil }},
 		{"timeout", "timed out after 3ms: context canceled", func(ctx context.Context, _ *Delivery) error {
 			<-ctx.Done()
-			if !errors.Is(context.Cause(ctx), ErrTimeout) {
+			if !errors.Is(context.Cause(ctx), verdict.ErrTimeout) {
 				return context.Cause(ctx)
 			}
 			return ctx.Err()
@@ -70,7 +70,7 @@ func TestSeventeenDeliveries(t *testing.T) {
 				for _, f := range failures {
 					contents = append(contents, f.name)
 				}
-				work(t, rdb, Config{Backoff: Schedule(time.Millisecond), Timeout: 3 * time.Millisecond, hung: time.Hour}, topic,
+				work(t, rdb, Config{Backoff: verdict.Schedule(time.Millisecond), Timeout: 3 * time.Millisecond, hung: time.Hour}, topic,
 					n.around(func(ctx context.Context, d *Delivery) error {
 						return failures[slices.Index(contents, d.Content)].fail(ctx, d)
 					}))
@@ -101,7 +101,7 @@ func TestSeventeenDeliveriesInParallel(t *testing.T) {
 	t.Parallel()
 	rdb, topic := shared(t), topicOf(t, message.KindPriority, 1)
 	n := newNotes()
-	work(t, rdb, Config{Backoff: Schedule(time.Millisecond), Timeout: 5 * time.Millisecond}, topic,
+	work(t, rdb, Config{Backoff: verdict.Schedule(time.Millisecond), Timeout: 5 * time.Millisecond}, topic,
 		n.around(func(ctx context.Context, d *Delivery) error {
 			switch d.Content {
 			case "exits":
@@ -146,11 +146,11 @@ func TestDeadAtOnce(t *testing.T) {
 	work(t, rdb, Config{}, topic, n.around(func(_ context.Context, d *Delivery) error {
 		switch d.Content {
 		case "empty":
-			return Dead(nil)
+			return verdict.DeadError(nil)
 		case "wrapped":
-			return fmt.Errorf("order 7: %w", Dead(errors.New("no such order")))
+			return fmt.Errorf("order 7: %w", verdict.DeadError(errors.New("no such order")))
 		}
-		return Dead(errors.New(reasons[d.Content]))
+		return verdict.DeadError(errors.New(reasons[d.Content]))
 	}))
 	newSender(t, rdb, topic).send(t, "plain", "empty", "wrapped", "long")
 	for c, reason := range reasons {
@@ -178,12 +178,12 @@ func TestRetryAfter(t *testing.T) {
 	memory.SetTime(now)
 	topic := topicOf(t, message.KindPriority, 1)
 	n := newNotes()
-	c := work(t, rdb, Config{Backoff: Schedule(time.Second, 10*time.Second)}, topic, n.around(func(_ context.Context, d *Delivery) error {
+	c := work(t, rdb, Config{Backoff: verdict.Schedule(time.Second, 10*time.Second)}, topic, n.around(func(_ context.Context, d *Delivery) error {
 		switch d.Attempt {
 		case 1:
-			return RetryAfter(time.Hour, nil)
+			return verdict.RetryError(time.Hour, nil)
 		case 2:
-			return fmt.Errorf("wrapped: %w", RetryAfter(-time.Hour, errors.New("negative is at once")))
+			return fmt.Errorf("wrapped: %w", verdict.RetryError(-time.Hour, errors.New("negative is at once")))
 		case 3, 4:
 			return errors.New("by the back-off")
 		}
@@ -215,24 +215,9 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-func TestBackoffs(t *testing.T) {
+func TestDefaultBackoff(t *testing.T) {
 	t.Parallel()
-	b := Exponential(time.Second, 30*time.Second)
-	for retry, most := range map[int]time.Duration{1: 1, 2: 2, 3: 4, 4: 8, 5: 16, 6: 30, 7: 30, 16: 30, 1000: 30} {
-		most *= time.Second
-		seen := map[time.Duration]bool{}
-		for range 100 {
-			d := b(retry)
-			if d < most*4/5 || d > most*6/5 {
-				t.Fatalf("retry %d waits %v, want %v, a fifth more or less", retry, d, most)
-			}
-			seen[d] = true
-		}
-		if len(seen) < 50 {
-			t.Errorf("retry %d: only %d different values", retry, len(seen))
-		}
-	}
-	// The default: an outage of ten minutes must not kill what waits. It is what the
+	// An outage of ten minutes must not kill what waits. It is what the
 	// documents say.
 	least, most := time.Duration(0), time.Duration(0)
 	for retry := 1; retry <= message.MaxRetries; retry++ {
@@ -250,18 +235,5 @@ func TestBackoffs(t *testing.T) {
 	}
 	if least.Truncate(time.Minute) != 2*time.Hour+27*time.Minute || most.Round(time.Minute) != 3*time.Hour+41*time.Minute {
 		t.Errorf("16 retries take %v to %v; the documents say 2 h 27 min to 3 h 41 min", least, most)
-	}
-	if d := Exponential(0, 0)(3); d != 0 {
-		t.Errorf("exponential of nothing: %v", d)
-	}
-	if d := Exponential(time.Minute, time.Second)(1); d > 6*time.Second/5 {
-		t.Errorf("base above most: %v", d)
-	}
-	if d := Exponential(time.Second, 1<<62)(1000); d <= 0 {
-		t.Errorf("overflow: %v", d)
-	}
-	s := Schedule(1, 2, 3)
-	if s(1) != 1 || s(2) != 2 || s(3) != 3 || s(16) != 3 || Schedule()(1) != 0 {
-		t.Error("schedule")
 	}
 }

@@ -313,7 +313,7 @@ func (b *batch) ended(ctx context.Context, i int, err error) gate.Evidence {
 
 // panicked is the error of a handler that panicked over some messages.
 func (b *batch) panicked(p any, ds ...*Delivery) error {
-	err := fmt.Errorf("%w: %v", ErrPanic, p)
+	err := fmt.Errorf("%w: %v", verdict.ErrPanic, p)
 	b.term().Log.Warn("handler panicked", b.about(ds[0], zap.Int("messages", len(ds)), zap.String("error", b.texts.Of(err)), zap.ByteString("stack", debug.Stack()))...)
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/protocol"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -61,15 +62,15 @@ func (b *Batch) Fail(i int, err error) {
 	b.named[i] = err
 }
 
-// Dead says that no retry can mend message i: see [Dead].
-func (b *Batch) Dead(i int, err error) { b.Fail(i, Dead(err)) }
+// Dead says that no retry can mend message i: see rmq.Dead.
+func (b *Batch) Dead(i int, err error) { b.Fail(i, verdict.DeadError(err)) }
 
-// RetryAfter says that message i is to come again after d: see [RetryAfter].
-func (b *Batch) RetryAfter(i int, d time.Duration, err error) { b.Fail(i, RetryAfter(d, err)) }
+// RetryAfter says that message i is to come again after d: see rmq.RetryAfter.
+func (b *Batch) RetryAfter(i int, d time.Duration, err error) { b.Fail(i, verdict.RetryError(d, err)) }
 
 // Later says that message i is to come again after d, and that this delivery does not count:
-// see [Later].
-func (b *Batch) Later(i int, d time.Duration) { b.Fail(i, Later(d)) }
+// see rmq.Later.
+func (b *Batch) Later(i int, d time.Duration) { b.Fail(i, verdict.LaterError(d)) }
 
 // Outcome returns what becomes of message i when the listener has returned err: what
 // [OutcomeOf] says of err, or of the error that Fail, Dead, RetryAfter or Later gave to message

@@ -17,6 +17,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -94,12 +95,12 @@ func TestBatchIsWhatWaitsInItsSlot(t *testing.T) {
 func TestBatchResults(t *testing.T) {
 	t.Parallel()
 	failed := errors.New("returned")
-	for name, returned := range map[string]error{"nil": nil, "error": failed, "dead": Dead(failed), "retry": RetryAfter(time.Hour, failed)} {
+	for name, returned := range map[string]error{"nil": nil, "error": failed, "dead": verdict.DeadError(failed), "retry": verdict.RetryError(time.Hour, failed)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			rdb, topic := shared(t), topicOf(t, message.KindPriority, 1)
 			newSender(t, rdb, topic).send(t, "dead", "failed", "later", "nameless", "other", "retry", "twice")
-			_, calls := handleTogether(t, rdb, Config{Backoff: Schedule(2 * time.Hour)}, topic, BatchOptions{}, func(_ context.Context, b *Batch) error {
+			_, calls := handleTogether(t, rdb, Config{Backoff: verdict.Schedule(2 * time.Hour)}, topic, BatchOptions{}, func(_ context.Context, b *Batch) error {
 				var all sync.WaitGroup
 				for i, d := range b.Messages {
 					all.Go(func() {
@@ -116,7 +117,7 @@ func TestBatchResults(t *testing.T) {
 							b.RetryAfter(i, 3*time.Hour, errors.New("named retry"))
 						case "twice":
 							b.Dead(i, errors.New("first"))
-							b.Fail(i, RetryAfter(4*time.Hour, errors.New("last")))
+							b.Fail(i, verdict.RetryError(4*time.Hour, errors.New("last")))
 						}
 					})
 				}
@@ -184,7 +185,7 @@ func TestOutcomeInABatch(t *testing.T) {
 	b.RetryAfter(3, time.Hour, failed)
 	b.Fail(4, failed)
 	wants(nil, message.Failed, message.Snoozed, message.Died, message.Failed, message.Died, message.Done)
-	wants(Dead(failed), message.Failed, message.Snoozed, message.Died, message.Failed, message.Died, message.Died)
+	wants(verdict.DeadError(failed), message.Failed, message.Snoozed, message.Died, message.Failed, message.Died, message.Died)
 }
 
 // A panic, and the end of the goroutine, fail every message of the call. Then each comes
@@ -197,7 +198,7 @@ func TestBatchThatPanics(t *testing.T) {
 			rdb, topic := shared(t), topicOf(t, message.KindPriority, 1)
 			contents := append(numbered("m", 9), "bad")
 			newSender(t, rdb, topic).send(t, contents...)
-			_, calls := handleTogether(t, rdb, Config{Backoff: Schedule(time.Millisecond)}, topic, BatchOptions{}, func(_ context.Context, b *Batch) error {
+			_, calls := handleTogether(t, rdb, Config{Backoff: verdict.Schedule(time.Millisecond)}, topic, BatchOptions{}, func(_ context.Context, b *Batch) error {
 				if slices.Contains(contentsOf(b), "bad") {
 					end()
 				}
@@ -242,7 +243,7 @@ func TestCloseInABatchCall(t *testing.T) {
 				close(begun)
 				select {
 				case <-ctx.Done():
-					if !errors.Is(context.Cause(ctx), ErrClosing) {
+					if !errors.Is(context.Cause(ctx), verdict.ErrClosing) {
 						t.Errorf("cause %v", context.Cause(ctx))
 					}
 				case <-release:
@@ -291,7 +292,7 @@ func TestTimeoutOfABatchCall(t *testing.T) {
 	rdb, topic := shared(t), topicOf(t, message.KindFixedTime, 1)
 	newSender(t, rdb, topic).send(t, numbered("m", 5)...)
 	o := BatchOptions{ListenOptions: ListenOptions{Timeout: 20 * time.Millisecond}, Gather: 100 * time.Millisecond}
-	_, calls := handleTogether(t, rdb, Config{Backoff: Schedule(time.Millisecond)}, topic, o, func(ctx context.Context, b *Batch) error {
+	_, calls := handleTogether(t, rdb, Config{Backoff: verdict.Schedule(time.Millisecond)}, topic, o, func(ctx context.Context, b *Batch) error {
 		if b.Attempt > 1 {
 			return nil
 		}
@@ -300,7 +301,7 @@ func TestTimeoutOfABatchCall(t *testing.T) {
 	})
 	first := await.Signal(t, "a call", calls)
 	for range first.Messages {
-		if b := await.Signal(t, "a call", calls); b.Attempt == 2 && b.Messages[0].LastError != "timed out after 20ms: "+ErrTimeout.Error() {
+		if b := await.Signal(t, "a call", calls); b.Attempt == 2 && b.Messages[0].LastError != "timed out after 20ms: "+verdict.ErrTimeout.Error() {
 			t.Errorf("it comes again after %q", b.Messages[0].LastError)
 		}
 	}
@@ -316,7 +317,7 @@ func TestSameDueCutsABatch(t *testing.T) {
 		for content, before := range map[string]int{"a": 5000, "b": 4500, "c": 4000, "d": 3999, "e": 3000, "f": 100, "g": 0} {
 			dueAt(t, rdb, topic, now, time.Duration(before)*time.Millisecond, content)
 		}
-		_, calls := handleTogether(t, rdb, Config{Backoff: Schedule(time.Millisecond)}, topic, BatchOptions{SameDue: time.Second}, func(_ context.Context, b *Batch) error {
+		_, calls := handleTogether(t, rdb, Config{Backoff: verdict.Schedule(time.Millisecond)}, topic, BatchOptions{SameDue: time.Second}, func(_ context.Context, b *Batch) error {
 			if b.Messages[0].Content == "d" {
 				runtime.Goexit() // what comes after it is handled all the same
 			}
@@ -411,7 +412,7 @@ func TestRetriesDoNotGather(t *testing.T) {
 	rdb, topic := shared(t), topicOf(t, message.KindPriority, 1)
 	contents := numbered("m", 100)
 	newSender(t, rdb, topic).send(t, contents...)
-	_, calls := handleTogether(t, rdb, Config{Backoff: Schedule(time.Millisecond)}, topic, BatchOptions{Gather: time.Second}, func(_ context.Context, b *Batch) error {
+	_, calls := handleTogether(t, rdb, Config{Backoff: verdict.Schedule(time.Millisecond)}, topic, BatchOptions{Gather: time.Second}, func(_ context.Context, b *Batch) error {
 		if b.Attempt == 1 {
 			return errors.New("all fail")
 		}
@@ -529,7 +530,7 @@ func TestBatchesWhereverTheyAre(t *testing.T) {
 			t.Parallel()
 			rdb, cfg := on(t)
 			topic, n := topicOf(t, message.KindFixedTime, 8), newNotes()
-			cfg.Backoff = Schedule(time.Millisecond)
+			cfg.Backoff = verdict.Schedule(time.Millisecond)
 			start := func() *Consumer {
 				c, _ := handleTogether(t, rdb, cfg, topic, BatchOptions{Gather: 5 * time.Millisecond, SameDue: 20 * time.Millisecond}, func(_ context.Context, b *Batch) error {
 					n.begin(&Delivery{Slot: b.Slot, Content: "call"})

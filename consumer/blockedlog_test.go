@@ -12,6 +12,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -65,9 +66,9 @@ func TestLogThatBlocks(t *testing.T) {
 		await.Signal(t, "the message is in its handler", begun)
 		close(logged.shut)
 		proxy.Freeze()
-		work(t, rdb, Config{Lease: 3 * time.Second, Backoff: Schedule(time.Millisecond)}, topic, n.done())
+		work(t, rdb, Config{Lease: 3 * time.Second, Backoff: verdict.Schedule(time.Millisecond)}, topic, n.done())
 		n.await(t, "the other worker has handled it", func() bool { return len(n.attempts["m"]) == 2 })
-		if cause := await.Signal(t, "the first handler is cancelled", cancelled); !errors.Is(cause, ErrLeaseLost) {
+		if cause := await.Signal(t, "the first handler is cancelled", cancelled); !errors.Is(cause, verdict.ErrLeaseLost) {
 			t.Errorf("the handler was cancelled by %v", cause)
 		}
 		n.mu.Lock()
@@ -94,7 +95,7 @@ func TestLogThatBlocks(t *testing.T) {
 		start(t, c)
 		close(logged.shut)
 		newSender(t, rdb, topic).send(t, "m")
-		if cause := await.Signal(t, "the handler is cancelled", cancelled); !errors.Is(cause, ErrTimeout) {
+		if cause := await.Signal(t, "the handler is cancelled", cancelled); !errors.Is(cause, verdict.ErrTimeout) {
 			t.Errorf("the handler was cancelled by %v", cause)
 		}
 		close(release)

@@ -20,6 +20,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -135,7 +136,7 @@ func TestSessionLost(t *testing.T) {
 	begun, release, cancelled := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	var once sync.Once
 	t.Cleanup(func() { once.Do(func() { close(release) }) })
-	cfg := Config{Slots: slots.ZooKeeper(sharedBy(t, zks, lasting)), Backoff: Schedule(time.Millisecond), Worker: "w"}
+	cfg := Config{Slots: slots.ZooKeeper(sharedBy(t, zks, lasting)), Backoff: verdict.Schedule(time.Millisecond), Worker: "w"}
 	c := work(t, rdb, cfg, topic, n.around(func(ctx context.Context, d *Delivery) error {
 		if d.Content == "m-0" && d.Attempt == 1 {
 			close(begun)
@@ -156,7 +157,7 @@ func TestSessionLost(t *testing.T) {
 	await.Signal(t, "the first message is in its handler", begun)
 	first := c.Worker()
 	expire(t, zks, c)
-	if cause := await.Signal(t, "the handler is cancelled", cancelled); !errors.Is(cause, ErrLeaseLost) {
+	if cause := await.Signal(t, "the handler is cancelled", cancelled); !errors.Is(cause, verdict.ErrLeaseLost) {
 		t.Errorf("the handler's context ended with %v", cause)
 	}
 	n.await(t, "the messages are delivered under the new id, while the old handler hangs", func() bool {
@@ -186,7 +187,7 @@ func TestSilenceStops(t *testing.T) {
 	believes(&how, 6*time.Second)
 	n := newNotes()
 	begun, release, ended := make(chan struct{}, 1), make(chan struct{}), make(chan error, 1)
-	cfg := Config{Slots: slots.ZooKeeper(how), Backoff: Schedule(time.Millisecond)}
+	cfg := Config{Slots: slots.ZooKeeper(how), Backoff: verdict.Schedule(time.Millisecond)}
 	c := work(t, rdb, cfg, topic, n.around(func(ctx context.Context, d *Delivery) error {
 		switch {
 		case d.Content == "in hand" && d.Attempt == 1:
@@ -222,7 +223,7 @@ func TestSilenceStops(t *testing.T) {
 	await.True(t, "nothing may be started any more", func() bool { return !first.MayStart(time.Now()) })
 	close(release)
 	s.send(t, "sent in the silence")
-	if cause := await.Signal(t, "the other handler is cancelled", ended); !errors.Is(cause, ErrLeaseLost) {
+	if cause := await.Signal(t, "the other handler is cancelled", ended); !errors.Is(cause, verdict.ErrLeaseLost) {
 		t.Errorf("the context of the handler ended with %v", cause)
 	}
 	if at := await.Signal(t, "handlers are cancelled", cancelled); at.Sub(stopped) < 100*time.Millisecond {
@@ -291,7 +292,7 @@ func TestSilenceBeforeTheAnswer(t *testing.T) {
 		return rdb.HGet(ctx, k.Meta, "batch").Val() != last && rdb.HGet(ctx, k.Meta, "holder").Val() == ""
 	})
 	await.Signal(t, "the deadline comes", handlers.Done())
-	if why := context.Cause(handlers); !errors.Is(why, ErrLeaseLost) {
+	if why := context.Cause(handlers); !errors.Is(why, verdict.ErrLeaseLost) {
 		t.Errorf("the handlers were cancelled by %v", why)
 	}
 	if n.mu.Lock(); n.total >= sent {
@@ -347,7 +348,7 @@ func TestHangingHandlerCostsTheID(t *testing.T) {
 	var once sync.Once
 	open := func() { once.Do(func() { close(release) }) }
 	t.Cleanup(open)
-	cfg := Config{Slots: slots.ZooKeeper(sharedBy(t, zks, lasting)), Backoff: Schedule(time.Millisecond)}
+	cfg := Config{Slots: slots.ZooKeeper(sharedBy(t, zks, lasting)), Backoff: verdict.Schedule(time.Millisecond)}
 	c := newConsumer(t, rdb, cfg)
 	must.Do(t, c.Listen(topic, n.around(func(ctx context.Context, d *Delivery) error {
 		if d.Content == "hangs" && d.Attempt == 1 {
@@ -420,7 +421,7 @@ func TestSilenceAfterTheIDWasGivenUp(t *testing.T) {
 	newSender(t, rdb, patient).send(t, "long")
 	await.Signal(t, "one takes long", begun)
 	newSender(t, rdb, hanging).send(t, "hangs")
-	if cause := await.Signal(t, "it is cancelled", cancelled); !errors.Is(cause, ErrLeaseLost) {
+	if cause := await.Signal(t, "it is cancelled", cancelled); !errors.Is(cause, verdict.ErrLeaseLost) {
 		t.Errorf("the handler's context ended with %v", cause)
 	}
 	network.OnRequest(nil)

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 )
 
 // Leave the lists before the slots. Close first leaves the lists of members, so that the other workers gain the slots,
@@ -85,7 +86,7 @@ func (c *Consumer) close(ctx context.Context, w *running) error {
 	case <-ended:
 	case <-ctx.Done():
 		w.schedule.Stop() // Redis may keep leave waiting before it comes to that
-		w.life.EndHandlers(ErrClosing)
+		w.life.EndHandlers(verdict.ErrClosing)
 		select {
 		case <-ended:
 		case <-time.After(c.grace):
@@ -98,7 +99,7 @@ func (c *Consumer) close(ctx context.Context, w *running) error {
 			return err
 		}
 	}
-	w.life.End(ErrClosing)
+	w.life.End(verdict.ErrClosing)
 	if dropped := w.schedule.Dropped(); dropped != nil {
 		err := fmt.Errorf("the Redis client was closed before the consumer, so nothing was reported of the following; "+
 			"what they had in hand comes again when the lease or the session has ended: %s", named(dropped))

@@ -14,6 +14,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/worker/intake"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -135,7 +136,7 @@ func TestSerialWithinSlotAndBasis(t *testing.T) {
 			s := newSender(t, rdb, topic)
 			n := newNotes()
 			var failed, atOnce sync.Map
-			work(t, rdb, Config{Backoff: Schedule(time.Millisecond)}, topic, n.around(func(_ context.Context, d *Delivery) error {
+			work(t, rdb, Config{Backoff: verdict.Schedule(time.Millisecond)}, topic, n.around(func(_ context.Context, d *Delivery) error {
 				basis := d.Content[:2]
 				counter, _ := atOnce.LoadOrStore(basis, new(atomic.Int32))
 				if counter.(*atomic.Int32).Add(1) > 1 {

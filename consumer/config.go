@@ -13,6 +13,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/observers"
 	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/internal/record"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -53,7 +54,7 @@ type Config struct {
 	Lease time.Duration
 
 	// Backoff between deliveries of a message that fails. Defaults to
-	// Exponential(1s, 30m): about 3 hours over 16 retries, 2 h 27 min to 3 h 41 min.
+	// rmq.Exponential(1s, 30m): about 3 hours over 16 retries, 2 h 27 min to 3 h 41 min.
 	Backoff Backoff
 
 	// MaxAttempts is after how many deliveries a message that fails is dead, from 1 to
@@ -141,7 +142,7 @@ type ListenOptions struct {
 	// MaxLate is how late a message may be when its handler would be called, by the clock
 	// of Redis; one that is later is not handled. It goes by Delivery.Due, and sets it. A
 	// retry has no Due, and neither has a message that Redis had to give the worker a second
-	// time: these are never too late. A message that was put back by [Later] is due when that
+	// time: these are never too late. A message that was put back by rmq.Later is due when that
 	// time is over.
 	//
 	// Senders learn it within half a minute, and refuse a FixedTime whose At is further past than
@@ -182,7 +183,7 @@ func (c Config) withDefaults() Config {
 		c.Lease = 15 * time.Second
 	}
 	if c.Backoff == nil {
-		c.Backoff = Exponential(time.Second, 30*time.Minute)
+		c.Backoff = verdict.Exponential(time.Second, 30*time.Minute)
 	}
 	if c.MaxAttempts == 0 {
 		c.MaxAttempts = limits.Deliveries

@@ -166,7 +166,7 @@ func (c *Consumer) try(ctx context.Context) (*try, error) {
 	case c.phase == closed:
 		return nil, message.ErrClosed
 	case c.phase == started:
-		return nil, ErrRunning
+		return nil, errRunning
 	case len(c.topics) == 0:
 		return nil, errors.New("no topic has a listener")
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -117,7 +118,7 @@ func TestBackoffOfTheDead(t *testing.T) {
 					return err == nil && until < rdb.Time(ctx).Val().UnixMilli()
 				})
 			}
-			cfg.Backoff = Schedule(time.Hour)
+			cfg.Backoff = verdict.Schedule(time.Hour)
 			work(t, rdb, cfg, topic, newNotes().done())
 			await.True(t, "its batch is taken over", func() bool { return rdb.ZCard(ctx, k.Retry).Val() == 1 })
 			due := time.UnixMilli(int64(rdb.ZScore(ctx, k.Retry, "m").Val()) / 100)
@@ -149,7 +150,7 @@ func TestIdleWorkerKeepsLittle(t *testing.T) {
 	}
 	before := heap()
 	var handled, failed atomic.Int64
-	c := work(t, rdb, Config{Backoff: Schedule(time.Millisecond)}, topic, func(_ context.Context, d *Delivery) error {
+	c := work(t, rdb, Config{Backoff: verdict.Schedule(time.Millisecond)}, topic, func(_ context.Context, d *Delivery) error {
 		if d.Attempt == 1 && d.Content[0] < 'c' {
 			failed.Add(1)
 			return errors.New(d.Content)

@@ -20,6 +20,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -147,7 +148,7 @@ func newPair(t *testing.T, timeout time.Duration) *pair {
 	core, logs := observer.New(zap.WarnLevel)
 	p.rdb, p.logs = server.Client(t), logs
 	p.sender = newSender(t, p.rdb, p.topic)
-	cfg := Config{Slots: slots.ZooKeeper(sharedBy(t, zks, timeout)), Backoff: Schedule(time.Millisecond), Worker: "cut", Logger: zap.New(core),
+	cfg := Config{Slots: slots.ZooKeeper(sharedBy(t, zks, timeout)), Backoff: verdict.Schedule(time.Millisecond), Worker: "cut", Logger: zap.New(core),
 		SafetyLook: 100 * time.Millisecond} // which finds nothing to look at while all slots are at work
 	p.cut = work(t, p.proxy.Client(t, quickly, func(o *redis.Options) { o.Dialer = p.pings.dial }), cfg, p.topic, p.around(func(ctx context.Context, d *Delivery) error {
 		if strings.HasPrefix(d.Content, "long") {
@@ -263,7 +264,7 @@ func TestCutOffFromRedis(t *testing.T) {
 func (p *pair) cancelled(t *testing.T, after time.Duration) {
 	t.Helper()
 	for range pairSlots / 2 {
-		if cause := p.why(t); !errors.Is(cause, ErrLeaseLost) || !errors.Is(cause, fleet.ErrCutOff) {
+		if cause := p.why(t); !errors.Is(cause, verdict.ErrLeaseLost) || !errors.Is(cause, fleet.ErrCutOff) {
 			p.errorf("the handler's context ended with %v", cause)
 		}
 	}
@@ -300,7 +301,7 @@ func TestRedisAwayForAll(t *testing.T) {
 	n, goOn := newNotes(), make(chan struct{})
 	var workers []*Consumer
 	core, logs := observer.New(zap.WarnLevel)
-	cfg := Config{Slots: slots.ZooKeeper(sharedBy(t, zks, timeout)), Backoff: Schedule(time.Millisecond), Logger: zap.New(core)}
+	cfg := Config{Slots: slots.ZooKeeper(sharedBy(t, zks, timeout)), Backoff: verdict.Schedule(time.Millisecond), Logger: zap.New(core)}
 	for range 2 {
 		workers = append(workers, work(t, server.Client(t, quickly), cfg, topic, n.around(func(context.Context, *Delivery) error {
 			<-goOn

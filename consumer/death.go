@@ -15,6 +15,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/upkeep/deaths"
 	"github.com/slotmq/go-rmq/internal/worker"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -62,7 +63,7 @@ func (c *Consumer) ListenDead(t message.Topic, f func(ctx context.Context, d *De
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.phase != fresh || c.trying != nil {
-		return fail(ErrRunning)
+		return fail(errRunning)
 	}
 	if c.onDeath[t.Name] != nil {
 		return fail(errors.New("its dead have a listener already"))
@@ -97,7 +98,7 @@ func (w *running) makeReporter(c *Consumer) {
 	}
 	if topics != nil {
 		w.deaths = deaths.New(deaths.Config{
-			Needs: w.needs, TimedOut: ErrTimeout,
+			Needs: w.needs, TimedOut: verdict.ErrTimeout,
 			About: func(d *protocol.Death, err error) []zap.Field {
 				return aboutDeath(logs.Privacy(c.cfg.HideContents), d, err)
 			},

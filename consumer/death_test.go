@@ -15,6 +15,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -56,7 +57,7 @@ func TestDeathsThatHangHoldUpNoOtherTopic(t *testing.T) {
 	c := newConsumer(t, rdb, Config{})
 	_, calls := hang(t, c, rdb, time.Hour)
 	reported := make(chan string, 10)
-	must.Do(t, c.Listen(fine, ListenerFunc(func(context.Context, *Delivery) error { return Dead(errors.New("no")) }), ListenOptions{}))
+	must.Do(t, c.Listen(fine, ListenerFunc(func(context.Context, *Delivery) error { return verdict.DeadError(errors.New("no")) }), ListenOptions{}))
 	must.Do(t, c.ListenDead(fine, func(_ context.Context, d *Death) error {
 		reported <- d.Content
 		return nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -83,8 +84,8 @@ func TestDeliveriesTellOfFailures(t *testing.T) {
 				t.Parallel()
 				s, n := &seen{}, newNotes()
 				begin := serverTime(t, rdb)
-				work(t, rdb, Config{Backoff: Schedule(time.Millisecond)}, topic,
-					s.by(n, errors.New("out of paper"), RetryAfter(2*time.Millisecond, errors.New("out of ink")), fmt.Errorf("the printer: %w", errors.New("jam"))),
+				work(t, rdb, Config{Backoff: verdict.Schedule(time.Millisecond)}, topic,
+					s.by(n, errors.New("out of paper"), verdict.RetryError(2*time.Millisecond, errors.New("out of ink")), fmt.Errorf("the printer: %w", errors.New("jam"))),
 					ListenOptions{Parallel: o.parallel})
 				newSender(t, rdb, topic).send(t, "x")
 				n.await(t, "it is done", func() bool { return n.total == 4 && n.running == 0 })
@@ -114,7 +115,7 @@ func TestDeliveriesOfWhatDiedBefore(t *testing.T) {
 	t.Parallel()
 	rdb, topic := shared(t), topicOf(t, message.KindPriority, 1)
 	s, n := &seen{}, newNotes()
-	work(t, rdb, Config{Backoff: Schedule(time.Millisecond)}, topic, s.by(n, errors.New("once"), Dead(errors.New("no such order")), errors.New("again")))
+	work(t, rdb, Config{Backoff: verdict.Schedule(time.Millisecond)}, topic, s.by(n, errors.New("once"), verdict.DeadError(errors.New("no such order")), errors.New("again")))
 	sender := newSender(t, rdb, topic)
 	sender.send(t, "x")
 	died := awaitDead(t, rdb, topic, 0, "x")
@@ -153,7 +154,7 @@ func TestDeliveriesAfterATakeOver(t *testing.T) {
 				attempt, priority = 3, 100
 			}
 			s, n := &seen{}, newNotes()
-			work(t, rdb, Config{Backoff: Schedule(time.Millisecond)}, topic, s.by(n))
+			work(t, rdb, Config{Backoff: verdict.Schedule(time.Millisecond)}, topic, s.by(n))
 			n.awaitAll(t, []string{"x"})
 			first := s.want(t, 0, attempt, priority, "the lease of its worker ended")
 			if first.After(serverTime(t, rdb)) {
@@ -180,7 +181,7 @@ func TestDueTimes(t *testing.T) {
 					must.Do(t, rdb.ZAdd(ctx, keysOf(topic, 0).Store, redisZ(float64(due[x].UnixMilli()), x)).Err())
 				}
 				s, n := &seen{}, newNotes()
-				work(t, rdb, Config{Backoff: Schedule(time.Millisecond)}, topic, s.by(n, errors.New("once")), o)
+				work(t, rdb, Config{Backoff: verdict.Schedule(time.Millisecond)}, topic, s.by(n, errors.New("once")), o)
 				n.await(t, "all are delivered twice", func() bool { return n.total == 2*len(contents) && n.running == 0 })
 				s.mu.Lock()
 				defer s.mu.Unlock()

@@ -135,18 +135,18 @@ func TestEventsOfEachResult(t *testing.T) {
 	l := newLedger(t)
 	oops := errors.New("oops")
 	var snoozes atomic.Int64
-	c := work(t, rdb, Config{Observers: []message.Observer{l}, Backoff: Schedule(time.Millisecond), MaxAttempts: 3}, topic, func(_ context.Context, d *Delivery) error {
+	c := work(t, rdb, Config{Observers: []message.Observer{l}, Backoff: verdict.Schedule(time.Millisecond), MaxAttempts: 3}, topic, func(_ context.Context, d *Delivery) error {
 		await.Pass(time.Millisecond)
 		if last := d.Attempt == 3; d.Last != last {
 			t.Errorf("attempt %d is the last: %v", d.Attempt, d.Last)
 		}
 		switch {
 		case d.Content == "dead":
-			return Dead(oops)
+			return verdict.DeadError(oops)
 		case d.Content == "poison", d.Content == "fails" && d.Attempt == 1:
 			return oops
 		case d.Content == "later" && snoozes.Add(1) < 3:
-			return Later(time.Millisecond)
+			return verdict.LaterError(time.Millisecond)
 		case d.Content == "goes":
 			runtime.Goexit()
 		}
@@ -170,7 +170,7 @@ func TestEventsOfEachResult(t *testing.T) {
 
 	send("dead")
 	l.await("it is dead", func() bool { return l.ends[message.Died] == 1 })
-	if x := l.last(); x.Reason != "oops" || !errors.Is(x.Err, ErrDead) || x.In != 0 {
+	if x := l.last(); x.Reason != "oops" || !errors.Is(x.Err, verdict.ErrDead) || x.In != 0 {
 		t.Errorf("dead: %+v", x)
 	}
 	if rdb.ZCard(ctx, keysOf(topic, 0).Dead).Val() != 1 {
@@ -188,7 +188,7 @@ func TestEventsOfEachResult(t *testing.T) {
 	l.want("taken later 1", "snoozed later 1", "taken later 1", "snoozed later 1", "taken later 1", "done later 1")
 	send("goes")
 	l.await("it fails", func() bool { return l.ends[message.Failed] == 4 })
-	if x := l.items[1]; !errors.Is(x.Err, ErrPanic) {
+	if x := l.items[1]; !errors.Is(x.Err, verdict.ErrPanic) {
 		t.Errorf("a handler that ended its goroutine: %+v", x)
 	}
 	l.await("it is dead", func() bool { return l.ends[message.Died] == 3 })
@@ -207,16 +207,16 @@ func TestEventsOfWhatWasSentAgain(t *testing.T) {
 	l := newLedger(t)
 	s := newSender(t, rdb, topic)
 	var calls sync.Map
-	c := work(t, rdb, Config{Observers: []message.Observer{l}, Backoff: Schedule(time.Hour)}, topic, func(_ context.Context, d *Delivery) error {
+	c := work(t, rdb, Config{Observers: []message.Observer{l}, Backoff: verdict.Schedule(time.Hour)}, topic, func(_ context.Context, d *Delivery) error {
 		if _, again := calls.LoadOrStore(d.Content, true); again {
 			return nil
 		}
 		s.send(t, d.Content)
 		switch d.Content {
 		case "dies":
-			return Dead(errors.New("oops"))
+			return verdict.DeadError(errors.New("oops"))
 		case "later":
-			return Later(time.Hour)
+			return verdict.LaterError(time.Hour)
 		}
 		return errors.New("oops")
 	})
@@ -244,7 +244,7 @@ func TestEventNamesTheCause(t *testing.T) {
 	})
 	newSender(t, rdb, topic).send(t, "slow")
 	l.await("it is dead", func() bool { return l.ends[message.Died] == 1 })
-	if x := l.last(); !errors.Is(x.Err, context.Canceled) || !errors.Is(x.Err, ErrTimeout) || x.Reason != "timed out after 50ms: context canceled" {
+	if x := l.last(); !errors.Is(x.Err, context.Canceled) || !errors.Is(x.Err, verdict.ErrTimeout) || x.Reason != "timed out after 50ms: context canceled" {
 		t.Errorf("%+v", x)
 	}
 	must.Do(t, closeIn(c, await.Patience))
@@ -499,7 +499,7 @@ func TestEventsAddUp(t *testing.T) {
 			var ledgers []*ledger
 			join := func() {
 				cfg := ways.cfg
-				cfg.Backoff = Schedule(time.Millisecond)
+				cfg.Backoff = verdict.Schedule(time.Millisecond)
 				ledgers = append(ledgers, newLedger(t))
 				cfg.Observers = []message.Observer{ledgers[len(ledgers)-1]}
 				workers = append(workers, work(t, ways.rdb, cfg, topic, n.around(func(_ context.Context, d *Delivery) error {
@@ -508,7 +508,7 @@ func TestEventsAddUp(t *testing.T) {
 					case strings.HasSuffix(d.Content, "7") && d.Attempt == 1:
 						return errors.New("oops")
 					case strings.HasSuffix(d.Content, "13"):
-						return Dead(nil)
+						return verdict.DeadError(nil)
 					}
 					return nil
 				}), ListenOptions{Parallel: name == "parallel"}))

@@ -16,6 +16,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -39,7 +40,7 @@ func TestRedisRestartsWithItsData(t *testing.T) {
 	server := servertest.Redis(t, "--appendonly", "yes", "--appendfsync", "always")
 	rdb, topic := server.Client(t), topicOf(t, message.KindPriority, 16)
 	s, n := newSender(t, rdb, topic), newNotes()
-	work(t, rdb, Config{Lease: time.Second, Backoff: Schedule(time.Millisecond)}, topic, n.around(func(context.Context, *Delivery) error {
+	work(t, rdb, Config{Lease: time.Second, Backoff: verdict.Schedule(time.Millisecond)}, topic, n.around(func(context.Context, *Delivery) error {
 		await.Pass(time.Millisecond) // so that the server dies in the middle
 		return nil
 	}))
@@ -101,7 +102,7 @@ func TestRedisStandsStill(t *testing.T) {
 			rdb, topic := server.Client(t), topicOf(t, message.KindPriority, 8)
 			s, n := newSender(t, rdb, topic), newNotes()
 			for range 2 {
-				work(t, rdb, Config{Lease: time.Second, Backoff: Schedule(time.Millisecond)}, topic, n.around(func(context.Context, *Delivery) error {
+				work(t, rdb, Config{Lease: time.Second, Backoff: verdict.Schedule(time.Millisecond)}, topic, n.around(func(context.Context, *Delivery) error {
 					await.Pass(time.Millisecond)
 					return nil
 				}))
@@ -170,7 +171,7 @@ func TestCutAgainAndAgain(t *testing.T) {
 	s, n := newSender(t, rdb, topic), newNotes()
 	through := make(chan struct{}) // the worker whose network is cut handles something
 	for i, worker := range []redis.UniversalClient{proxy.Client(t), rdb} {
-		work(t, worker, Config{Lease: 5 * time.Minute, Backoff: Schedule(time.Millisecond)}, topic, n.around(func(context.Context, *Delivery) error {
+		work(t, worker, Config{Lease: 5 * time.Minute, Backoff: verdict.Schedule(time.Millisecond)}, topic, n.around(func(context.Context, *Delivery) error {
 			await.Pass(time.Millisecond)
 			if i == 0 {
 				select {

@@ -56,7 +56,7 @@ func cameOut(results []verdict.Verdict, lasted, busy time.Duration) intake.Batch
 
 // Handlers returns how many handlers of a topic may run at once in this worker at present: its
 // Concurrency, or fewer while something limits it, such as its [Flow]. While only one message is
-// tried now and then, since all fail, that is 1, and 0 while the topic rests after a [Pushback]. It
+// tried now and then, since all fail, that is 1, and 0 while the topic rests after an rmq.Pushback. It
 // is 0 of a topic that the worker does not listen to, too.
 func (c *Consumer) Handlers(t message.Topic) int {
 	c.mu.Lock()

@@ -15,6 +15,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/worker/flow"
 	"github.com/slotmq/go-rmq/internal/worker/schedule"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -158,7 +159,7 @@ func TestTakesTheHandlersOfOthers(t *testing.T) {
 func TestTimeoutsMakeHandlersFewer(t *testing.T) {
 	t.Parallel()
 	rdb := shared(t)
-	c := newConsumer(t, rdb, Config{Concurrency: 64, Timeout: 50 * time.Millisecond, Backoff: Schedule(10 * time.Millisecond)})
+	c := newConsumer(t, rdb, Config{Concurrency: 64, Timeout: 50 * time.Millisecond, Backoff: verdict.Schedule(10 * time.Millisecond)})
 	var topics []message.Topic
 	for _, flow := range []Flow{{Min: 5, Max: 20}, {Min: 64}} {
 		topic := topicOf(t, message.KindPriority, 32)
@@ -188,7 +189,7 @@ func TestPushbackMakesHandlersFewer(t *testing.T) {
 	var times atomic.Int64
 	c := work(t, rdb, Config{Concurrency: 64}, topic, func(context.Context, *Delivery) error {
 		if times.Add(1) == 1 {
-			return Pushback(10*time.Millisecond, full)
+			return verdict.PushbackError(10*time.Millisecond, full)
 		}
 		return nil
 	}, ListenOptions{Flow: Flow{Max: 10}})

@@ -16,6 +16,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -85,7 +86,7 @@ func TestRedisForgetsThatAMessageFailed(t *testing.T) {
 	n := newNotes()
 	begun, fail := make(chan struct{}), make(chan struct{})
 	var first sync.Once
-	c := work(t, rdb, Config{Backoff: Schedule(time.Hour)}, topic, n.around(func(context.Context, *Delivery) error {
+	c := work(t, rdb, Config{Backoff: verdict.Schedule(time.Hour)}, topic, n.around(func(context.Context, *Delivery) error {
 		err := error(nil)
 		first.Do(func() {
 			close(begun)

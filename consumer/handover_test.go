@@ -19,6 +19,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -37,7 +38,7 @@ func TestNewIDDuringAFirstTurn(t *testing.T) {
 	open := func() { once.Do(func() { close(release) }) }
 	t.Cleanup(open)
 	c := newConsumer(t, proxy.Client(t, func(o *redis.Options) { o.ReadTimeout = time.Minute }),
-		Config{Slots: slots.ZooKeeper(sharedBy(t, zks, lasting)), Backoff: Schedule(time.Millisecond)})
+		Config{Slots: slots.ZooKeeper(sharedBy(t, zks, lasting)), Backoff: verdict.Schedule(time.Millisecond)})
 	must.Do(t, c.Listen(topic, n.around(func(_ context.Context, d *Delivery) error {
 		if d.Attempt == 1 {
 			<-release
@@ -54,7 +55,7 @@ func TestNewIDDuringAFirstTurn(t *testing.T) {
 	await.True(t, "the id is given up", func() bool { return setAside(c) == 2 })
 	proxy.Thaw()
 	n.await(t, "the message is delivered again", func() bool { return len(n.attempts["hangs"]) == 2 })
-	if why := context.Cause(first.Handlers()); errors.Is(why, ErrLeaseLost) {
+	if why := context.Cause(first.Handlers()); errors.Is(why, verdict.ErrLeaseLost) {
 		t.Errorf("the session was not ended, but lost: %v", why)
 	}
 	open()
@@ -212,7 +213,7 @@ func TestHangingHandlerWhileCoasting(t *testing.T) {
 	how := sharedBy(t, zks, 2*time.Second)
 	how.OnOutage = slots.Coast
 	release := make(chan struct{})
-	c := newConsumer(t, rdb, Config{Slots: slots.ZooKeeper(how), Backoff: Schedule(time.Millisecond)})
+	c := newConsumer(t, rdb, Config{Slots: slots.ZooKeeper(how), Backoff: verdict.Schedule(time.Millisecond)})
 	t.Cleanup(sync.OnceFunc(func() { close(release) }))
 	must.Do(t, c.Listen(topic, n.around(func(_ context.Context, d *Delivery) error {
 		if d.Content == "hangs" && d.Attempt == 1 {
@@ -344,7 +345,7 @@ func TestHungHandlersOfABatchLeaveTheirPlaces(t *testing.T) {
 			topic := topicOf(t, message.KindFixedTime, 1)
 			n := newNotes()
 			release := make(chan struct{})
-			c := newConsumer(t, rdb, Config{Slots: sharing, Concurrency: 4, Lease: time.Second, Backoff: Schedule(time.Millisecond)})
+			c := newConsumer(t, rdb, Config{Slots: sharing, Concurrency: 4, Lease: time.Second, Backoff: verdict.Schedule(time.Millisecond)})
 			t.Cleanup(sync.OnceFunc(func() { close(release) }))
 			must.Do(t, c.Listen(topic, n.around(func(_ context.Context, d *Delivery) error {
 				if d.Attempt == 1 {

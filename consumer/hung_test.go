@@ -13,6 +13,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -23,7 +24,7 @@ func TestPoisonBesideGoodNeighbours(t *testing.T) {
 	for _, kind := range kinds {
 		topic := topicOf(t, kind, 1)
 		n := newNotes()
-		work(t, rdb, Config{Backoff: Schedule(time.Millisecond)}, topic, n.around(func(_ context.Context, d *Delivery) error {
+		work(t, rdb, Config{Backoff: verdict.Schedule(time.Millisecond)}, topic, n.around(func(_ context.Context, d *Delivery) error {
 			if d.Content == "poison" {
 				panic("poison")
 			}
@@ -61,7 +62,7 @@ func TestTimeoutOfEachMessage(t *testing.T) {
 			t.Errorf("%s begins with %v", d.Content, context.Cause(ctx))
 		}
 		await.Signal(t, "the context is cancelled", ctx.Done())
-		if !errors.Is(context.Cause(ctx), ErrTimeout) {
+		if !errors.Is(context.Cause(ctx), verdict.ErrTimeout) {
 			t.Errorf("%s: cause %v", d.Content, context.Cause(ctx))
 		}
 		return nil
@@ -95,7 +96,7 @@ func TestHandlerThatIgnoresItsContext(t *testing.T) {
 			t.Cleanup(open) // before the consumer is closed
 			var mu sync.Mutex
 			fences := map[string][]int64{}
-			c := newConsumer(t, rdb, Config{Lease: time.Second, Backoff: Schedule(time.Millisecond), Concurrency: 2})
+			c := newConsumer(t, rdb, Config{Lease: time.Second, Backoff: verdict.Schedule(time.Millisecond), Concurrency: 2})
 			must.Do(t, c.Listen(topic, n.around(func(ctx context.Context, d *Delivery) error {
 				mu.Lock()
 				fences[d.Content] = append(fences[d.Content], d.Fence)
@@ -155,7 +156,7 @@ func TestCloseNamesHungHandlers(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)
 	hung := make(chan *Delivery, 8)
-	c, err := New(rdb, Config{Lease: time.Second, Backoff: Schedule(time.Millisecond)})
+	c, err := New(rdb, Config{Lease: time.Second, Backoff: verdict.Schedule(time.Millisecond)})
 	must.Do(t, err)
 	must.Do(t, c.Listen(topic, ListenerFunc(func(ctx context.Context, d *Delivery) error {
 		hung <- &Delivery{Slot: d.Slot, Content: d.Content}
@@ -195,7 +196,7 @@ func TestLeaseThatCannotBeRenewed(t *testing.T) {
 	rdb, topic := server.Client(t), topicOf(t, message.KindPriority, 1)
 	s := newSender(t, rdb, topic)
 	begun, lost := make(chan struct{}), make(chan error, 1)
-	first := work(t, proxy.Client(t, impatient), Config{Lease: 3 * time.Second, Backoff: Schedule(time.Millisecond)}, topic, func(ctx context.Context, d *Delivery) error {
+	first := work(t, proxy.Client(t, impatient), Config{Lease: 3 * time.Second, Backoff: verdict.Schedule(time.Millisecond)}, topic, func(ctx context.Context, d *Delivery) error {
 		if d.Attempt > 1 {
 			return nil
 		}
@@ -207,7 +208,7 @@ func TestLeaseThatCannotBeRenewed(t *testing.T) {
 	s.send(t, "x")
 	await.Signal(t, "it is handled", begun)
 	proxy.Freeze()
-	if cause := await.Signal(t, "the handler is cancelled", lost); !errors.Is(cause, ErrLeaseLost) {
+	if cause := await.Signal(t, "the handler is cancelled", lost); !errors.Is(cause, verdict.ErrLeaseLost) {
 		t.Errorf("cause %v", cause)
 	}
 	n := newNotes()

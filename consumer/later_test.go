@@ -16,6 +16,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -43,10 +44,10 @@ func TestLater(t *testing.T) {
 	for _, kind := range kinds {
 		for _, literal := range []bool{false, true} {
 			for says, result := range map[string]error{
-				"Later":        Later(time.Hour),
-				"wrapped":      fmt.Errorf("the shop is closed: %w", Later(time.Hour)),
-				"joined":       errors.Join(errors.New("the shop is closed"), Later(time.Hour)),
-				"with a retry": RetryAfter(time.Second, Later(time.Hour)),
+				"Later":        verdict.LaterError(time.Hour),
+				"wrapped":      fmt.Errorf("the shop is closed: %w", verdict.LaterError(time.Hour)),
+				"joined":       errors.Join(errors.New("the shop is closed"), verdict.LaterError(time.Hour)),
+				"with a retry": verdict.RetryError(time.Second, verdict.LaterError(time.Hour)),
 			} {
 				topic := topicOf(t, kind, 1)
 				topic.Literal = literal
@@ -81,9 +82,9 @@ func TestLaterAtItsLimits(t *testing.T) {
 			work(t, rdb, Config{}, topic, func(_ context.Context, x *Delivery) error {
 				came <- x.Attempt
 				if times++; times < 3 {
-					return Later(d)
+					return verdict.LaterError(d)
 				}
-				return Dead(fmt.Errorf("never: %w", Later(time.Hour)))
+				return verdict.DeadError(fmt.Errorf("never: %w", verdict.LaterError(time.Hour)))
 			}, ListenOptions{})
 			for range 3 {
 				if attempt := await.Signal(t, "a delivery", came); attempt != 1 {
@@ -107,7 +108,7 @@ func TestLaterWhileClosing(t *testing.T) {
 		c := work(t, rdb, Config{}, topic, func(ctx context.Context, _ *Delivery) error {
 			begun <- 1
 			<-ctx.Done()
-			return fmt.Errorf("%w: %w", Later(time.Hour), context.Cause(ctx))
+			return fmt.Errorf("%w: %w", verdict.LaterError(time.Hour), context.Cause(ctx))
 		}, ListenOptions{})
 		await.Signal(t, "a beginning", begun)
 		c.grace = await.Patience
@@ -152,7 +153,7 @@ func TestLaterWhileRepliesAreLost(t *testing.T) {
 					proxy.LoseNextReply("evalsha")
 				}
 				last[d.Content] = time.Now()
-				return Later(pause)
+				return verdict.LaterError(pause)
 			}, ListenOptions{})
 			all.Wait()
 			must.Do(t, closeIn(c, await.Patience))
@@ -171,7 +172,7 @@ func TestLaterInABatch(t *testing.T) {
 		handleTogether(t, rdb, Config{}, topic, BatchOptions{}, func(_ context.Context, b *Batch) error {
 			for i, d := range b.Messages {
 				if d.Content == "b" {
-					b.Fail(i, Later(time.Hour))
+					b.Fail(i, verdict.LaterError(time.Hour))
 				}
 			}
 			return nil

@@ -23,6 +23,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -49,12 +50,12 @@ func TestStartAndCloseInAnyOrder(t *testing.T) {
 		must.Do(t, c.Close(ctx))
 		must.Do(t, c.Close(ctx))
 		is("start after close", c.Start(ctx), message.ErrClosed)
-		is("listen after close", c.Listen(topicOf(t, message.KindPriority, 4), listener, ListenOptions{}), ErrRunning)
+		is("listen after close", c.Listen(topicOf(t, message.KindPriority, 4), listener, ListenOptions{}), errRunning)
 
 		c = create() // twice each, and at the same time
 		start(t, c)
-		is("start twice", c.Start(ctx), ErrRunning)
-		is("listen after start", c.Listen(topicOf(t, message.KindPriority, 4), listener, ListenOptions{}), ErrRunning)
+		is("start twice", c.Start(ctx), errRunning)
+		is("listen after start", c.Listen(topicOf(t, message.KindPriority, 4), listener, ListenOptions{}), errRunning)
 		var both sync.WaitGroup
 		for range 2 {
 			both.Go(func() { must.Do(t, c.Close(ctx)) })
@@ -179,7 +180,7 @@ func TestStartWithoutRedis(t *testing.T) {
 	must.Do(t, c.Listen(topic, n.done(), ListenOptions{}))
 	server.Kill()
 	for range 3 {
-		if err := c.Start(ctx); err == nil || !strings.Contains(err.Error(), "Redis does not answer at "+server.Addr()+": connection refused") || errors.Is(err, ErrRunning) {
+		if err := c.Start(ctx); err == nil || !strings.Contains(err.Error(), "Redis does not answer at "+server.Addr()+": connection refused") || errors.Is(err, errRunning) {
 			t.Errorf("start: %v", err)
 		}
 	}
@@ -253,7 +254,7 @@ func TestCloseCancelsHandlers(t *testing.T) {
 			must.Do(t, c.Listen(topic, ListenerFunc(func(ctx context.Context, d *Delivery) error {
 				begun <- d.Content
 				<-ctx.Done()
-				if !errors.Is(context.Cause(ctx), ErrClosing) {
+				if !errors.Is(context.Cause(ctx), verdict.ErrClosing) {
 					t.Errorf("cause %v", context.Cause(ctx))
 				}
 				if strings.HasSuffix(d.Content, "/0") {
@@ -341,7 +342,7 @@ func TestOneProcessor(t *testing.T) {
 	random := sharetest.Rand(t)
 	rdb := shared(t)
 	all := newNotes()
-	c := newConsumer(t, rdb, Config{Concurrency: 6, Backoff: Schedule(time.Millisecond)})
+	c := newConsumer(t, rdb, Config{Concurrency: 6, Backoff: verdict.Schedule(time.Millisecond)})
 	senders := []sender{}
 	for i, kind := range append(kinds, message.KindPriority) {
 		topic := topicOf(t, kind, 4)

@@ -52,7 +52,7 @@ func (c *Consumer) listen(t message.Topic, isNil bool, valid func() error, set f
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.phase != fresh || c.trying != nil {
-		return ErrRunning
+		return errRunning
 	}
 	if c.listens[t.Name] {
 		return errors.New("the topic has a listener already")

@@ -11,8 +11,9 @@ import (
 // MessageListener handles the messages of one topic. Its return value is the
 // protocol: nil means done; an error means that this delivery failed and the
 // message is delivered again after its back-off, up to seventeen deliveries in
-// all, and then is dead; [Dead], [RetryAfter], [Later] and [Pushback] say otherwise. A panic is an
-// error. Messages of one slot come one after the other, those of different
+// all, and then is dead; the errors that rmq.Dead, RetryAfter, Later and Pushback return say
+// otherwise. A panic is an error. Why the context of a handler has ended, its cause says: rmq.ErrClosing,
+// ErrLeaseLost, ErrCancelled or ErrTimeout. Messages of one slot come one after the other, those of different
 // slots at the same time.
 //
 // Delivery is at least once: a listener must bear to see a message twice.

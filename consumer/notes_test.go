@@ -19,6 +19,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -170,15 +171,15 @@ func TestNotesAreTold(t *testing.T) {
 				"whole": whole, "bare": "5 1 1000 1000 0", "odd": "no note", "none": "", "fails": whole, "waits": whole, "dies": whole,
 			})
 			n, told := newNotes(), new(told)
-			listenNoted(t, rdb, Config{Backoff: Schedule(time.Millisecond)}, topic, how, ListenOptions{}, n.around(func(_ context.Context, d *Delivery) error {
+			listenNoted(t, rdb, Config{Backoff: verdict.Schedule(time.Millisecond)}, topic, how, ListenOptions{}, n.around(func(_ context.Context, d *Delivery) error {
 				told.add(d)
 				switch {
 				case d.Content == "fails" && d.Attempt < 3:
 					return errors.New("oops")
 				case d.Content == "waits":
-					return RetryAfter(time.Hour, errors.New("oops"))
+					return verdict.RetryError(time.Hour, errors.New("oops"))
 				case d.Content == "dies":
-					return Dead(errors.New("oops"))
+					return verdict.DeadError(errors.New("oops"))
 				}
 				return nil
 			}))

@@ -19,6 +19,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -212,18 +213,18 @@ func testEachSendIsToldWithItsCopy(t *testing.T, topic message.Topic, how string
 	worker.AddHook(hook)
 	var draw sync.Mutex
 	random := rand.New(rand.NewPCG(seed, 0))
-	listenNoted(t, worker, Config{Lease: 5 * time.Minute, Backoff: Schedule(time.Millisecond), SafetyLook: 20 * time.Millisecond, Observers: []message.Observer{told}}, topic, how, ListenOptions{NoBreaker: true}, func(_ context.Context, d *Delivery) error {
+	listenNoted(t, worker, Config{Lease: 5 * time.Minute, Backoff: verdict.Schedule(time.Millisecond), SafetyLook: 20 * time.Millisecond, Observers: []message.Observer{told}}, topic, how, ListenOptions{NoBreaker: true}, func(_ context.Context, d *Delivery) error {
 		draw.Lock()
 		what, delay := random.IntN(6), time.Duration(1+random.IntN(3))*time.Millisecond
 		draw.Unlock()
 		told.add(d, what == 0)
 		switch what {
 		case 0:
-			return Later(delay)
+			return verdict.LaterError(delay)
 		case 1:
-			return RetryAfter(delay, errors.New("oops"))
+			return verdict.RetryError(delay, errors.New("oops"))
 		case 2:
-			return Dead(errors.New("oops"))
+			return verdict.DeadError(errors.New("oops"))
 		}
 		return nil
 	})

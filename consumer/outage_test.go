@@ -20,6 +20,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/worker/breaker"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -84,7 +85,7 @@ func startOutage(t *testing.T, rdb redis.UniversalClient, n int, pause time.Dura
 	newSender(t, rdb, r.topic).send(t, r.contents...)
 	r.worker = newConsumer(t, rdb, Config{
 		Logger: zap.New(core), Observers: []message.Observer{r.ledger}, SafetyLook: time.Second,
-		Backoff: Schedule(time.Second), // as many retries as there can be
+		Backoff: verdict.Schedule(time.Second), // as many retries as there can be
 	})
 	r.worker.longestPause = pause
 	must.Do(t, listen(r.worker, r.topic, r.around(func(context.Context, *Delivery) error { return r.write() })))
@@ -225,7 +226,7 @@ func TestWhatAnAlarmHandsBack(t *testing.T) {
 	}
 	before := dueTimes(rdb, topic)
 	observed := newLedger(t)
-	c := newConsumer(t, rdb, Config{Backoff: Schedule(time.Hour), Observers: []message.Observer{observed}})
+	c := newConsumer(t, rdb, Config{Backoff: verdict.Schedule(time.Hour), Observers: []message.Observer{observed}})
 	must.Do(t, c.Listen(topic, ListenerFunc(func(_ context.Context, d *Delivery) error {
 		if !d.Due.IsZero() {
 			t.Errorf("the listener is shown that %s was due at %v", d.Content, d.Due)
@@ -361,6 +362,6 @@ func TestNoBreaker(t *testing.T) {
 	topic := topicOf(t, message.KindRangeMerge, 8)
 	n := newNotes()
 	newSender(t, rdb, topic).send(t, numbered("m", 500)...)
-	work(t, rdb, Config{Backoff: Schedule(time.Hour)}, topic, n.around(func(context.Context, *Delivery) error { return errAway }), ListenOptions{NoBreaker: true})
+	work(t, rdb, Config{Backoff: verdict.Schedule(time.Hour)}, topic, n.around(func(context.Context, *Delivery) error { return errAway }), ListenOptions{NoBreaker: true})
 	n.awaitAll(t, numbered("m", 500))
 }

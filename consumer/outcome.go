@@ -8,7 +8,7 @@ import (
 )
 
 // OutcomeOf returns what becomes of a message whose listener has returned err: Done, Failed,
-// Died, Snoozed after [Later], Dropped if it was cancelled, or HandedBack after [Pushback] or
+// Died, Snoozed after rmq.Later, Dropped if it was cancelled, or HandedBack after rmq.Pushback or
 // if the worker is closing. It is for a [Middleware], with what that was given and what the listener inside
 // returned.
 //

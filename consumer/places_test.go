@@ -15,6 +15,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -109,7 +110,7 @@ func TestOutageKeepsTheLimit(t *testing.T) {
 	server := servertest.Redis(t)
 	rdb := server.Client(t, func(o *redis.Options) { o.ReadTimeout = 200 * time.Millisecond })
 	n, total := newNotes(), 0
-	c := newConsumer(t, rdb, Config{Concurrency: places, Backoff: Schedule(time.Millisecond)})
+	c := newConsumer(t, rdb, Config{Concurrency: places, Backoff: verdict.Schedule(time.Millisecond)})
 	for _, parallel := range []bool{false, false, true} {
 		topic := topicOf(t, message.KindPriority, 64)
 		fill(t, newSender(t, server.Client(t), topic), 2)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -24,7 +25,7 @@ func TestProbeLooksBehind(t *testing.T) {
 		s.send(t, numbered("good", 100)...)
 		var bad atomic.Int32
 		flying := make(chan int64, 1)
-		c := newConsumer(t, rdb, Config{Backoff: Schedule(time.Hour)})
+		c := newConsumer(t, rdb, Config{Backoff: verdict.Schedule(time.Hour)})
 		c.longestPause = 100 * time.Millisecond
 		must.Do(t, c.Listen(topic, ListenerFunc(func(_ context.Context, d *Delivery) error {
 			if d.Content[0] == 'b' {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -21,10 +22,10 @@ func TestPushback(t *testing.T) {
 	const rest = 100 * time.Millisecond
 	full := errors.New("full")
 	for says, result := range map[string]error{
-		"Pushback": Pushback(rest, full),
-		"no cause": Pushback(rest, nil),
-		"wrapped":  fmt.Errorf("the shop: %w", Pushback(rest, full)),
-		"joined":   errors.Join(full, Pushback(rest, full)),
+		"Pushback": verdict.PushbackError(rest, full),
+		"no cause": verdict.PushbackError(rest, nil),
+		"wrapped":  fmt.Errorf("the shop: %w", verdict.PushbackError(rest, full)),
+		"joined":   errors.Join(full, verdict.PushbackError(rest, full)),
 	} {
 		for name, listen := range map[string]wayToListen{"serial": oneAfterTheOther, "parallel": sideBySide, "together": together} {
 			t.Run(says+" "+name, func(t *testing.T) {
@@ -60,7 +61,7 @@ func TestPushback(t *testing.T) {
 					must.Do(t, closeIn(c, await.Patience))
 					l.mu.Lock()
 					for _, x := range l.items {
-						if x.What == message.HandedBack && x.Reason != "" && (!errors.Is(x.Err, ErrPushedBack) || says != "no cause" && !errors.Is(x.Err, full) || !strings.Contains(result.Error(), x.Reason)) {
+						if x.What == message.HandedBack && x.Reason != "" && (!errors.Is(x.Err, verdict.ErrPushedBack) || says != "no cause" && !errors.Is(x.Err, full) || !strings.Contains(result.Error(), x.Reason)) {
 							t.Errorf("%v, %s, %s: %+v", kind, says, name, x)
 						}
 					}

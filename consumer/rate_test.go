@@ -17,6 +17,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -108,7 +109,7 @@ func TestVerdictsDoNotWaitForTokens(t *testing.T) {
 	t.Parallel()
 	rdb, topic := shared(t), topicOf(t, message.KindPriority, 1)
 	newSender(t, rdb, topic).send(t, "a", "b")
-	work(t, rdb, Config{}, topic, func(context.Context, *Delivery) error { return Dead(fmt.Errorf("no")) },
+	work(t, rdb, Config{}, topic, func(context.Context, *Delivery) error { return verdict.DeadError(fmt.Errorf("no")) },
 		ListenOptions{Rate: Rate{PerSecond: 0.25}})
 	k := keysOf(topic, 0)
 	await.True(t, "the first is reported while the second waits", func() bool {

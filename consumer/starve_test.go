@@ -13,6 +13,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -26,7 +27,7 @@ func TestHungHandlersLeaveTheirPlaces(t *testing.T) {
 	fine, hung := n.done(), make(chan int, 20)
 	c := newConsumer(t, rdb, Config{
 		Concurrency: 1, Timeout: 10 * time.Millisecond, hung: 100 * time.Millisecond, Lease: time.Second,
-		Backoff: Schedule(time.Millisecond), SafetyLook: 100 * time.Millisecond,
+		Backoff: verdict.Schedule(time.Millisecond), SafetyLook: 100 * time.Millisecond,
 	})
 	must.Do(t, c.Listen(topic, ListenerFunc(func(ctx context.Context, d *Delivery) error {
 		if d.Content == "poison" {

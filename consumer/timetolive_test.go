@@ -23,6 +23,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -90,7 +91,7 @@ func TestTimeToLiveEndsBeforeARetry(t *testing.T) {
 		n := newNotes()
 		listenNoted(t, rdb, Config{}, topic, how, ListenOptions{}, n.around(func(_ context.Context, d *Delivery) error {
 			rdb.HSet(ctx, protocol.NoteKey(topic.Name, 0), "m", ending(rdb.Time(ctx).Val().Add(time.Millisecond)))
-			return RetryAfter(2*time.Millisecond, errors.New("oops"))
+			return verdict.RetryError(2*time.Millisecond, errors.New("oops"))
 		}))
 		why := awaitDead(t, rdb, topic, 0, "m")
 		if !strings.HasPrefix(why.Reason, "expired: its time to live ended") || why.Attempts != 2 || n.total != 1 {
@@ -110,7 +111,7 @@ func TestTimeToLiveEndsBeforeATakeover(t *testing.T) {
 		takeTurn(t, rdb, &turn)
 	}
 	n := newNotes()
-	work(t, rdb, Config{}, topic, n.done(), ListenOptions{Backoff: Schedule(time.Millisecond), SafetyLook: 20 * time.Millisecond})
+	work(t, rdb, Config{}, topic, n.done(), ListenOptions{Backoff: verdict.Schedule(time.Millisecond), SafetyLook: 20 * time.Millisecond})
 	if why := awaitDead(t, rdb, topic, 0, "m"); !strings.HasPrefix(why.Reason, "expired: its time to live ended") || why.Attempts != 2 || n.total > 0 {
 		t.Errorf("%+v, after %d deliveries", why, n.total)
 	}
@@ -214,7 +215,7 @@ func TestNeverHandledAfterItsTimeToLive(t *testing.T) {
 					clock.move()
 				}
 				if random(3) > 0 {
-					return RetryAfter(time.Duration(1+random(5))*time.Millisecond, errors.New("oops"))
+					return verdict.RetryError(time.Duration(1+random(5))*time.Millisecond, errors.New("oops"))
 				}
 				return nil
 			}))

@@ -329,7 +329,7 @@ func TestStartHeedsItsContext(t *testing.T) {
 		},
 	} {
 		ending, cancel := how()
-		if err := c.Start(ending); err == nil || errors.Is(err, ErrRunning) {
+		if err := c.Start(ending); err == nil || errors.Is(err, errRunning) {
 			t.Errorf("start: %v", err)
 		}
 		cancel()

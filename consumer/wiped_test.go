@@ -17,6 +17,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -31,7 +32,7 @@ func TestNodesDeletedUnderAFleet(t *testing.T) {
 	n := newNotes()
 	core, logs := observer.New(zap.ErrorLevel)
 	how := sharedBy(t, zks, 3*time.Second)
-	cfg := Config{Slots: slots.ZooKeeper(how), Logger: zap.New(core), Backoff: Schedule(time.Millisecond)}
+	cfg := Config{Slots: slots.ZooKeeper(how), Logger: zap.New(core), Backoff: verdict.Schedule(time.Millisecond)}
 	handle := n.around(func(context.Context, *Delivery) error { return nil })
 	a := work(t, rdb, cfg, topic, handle)
 	b := work(t, rdb, cfg, topic, handle)

@@ -17,6 +17,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/protocol/byhand"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
@@ -202,7 +203,7 @@ func TestExplainOfAWorker(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		topic := message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 8}
 		began, release := make(chan int), make(chan error)
-		c := work(t, rdb, consumer.Config{Backoff: consumer.Schedule(time.Millisecond, time.Hour)}, topic, func(ctx context.Context, d *consumer.Delivery) error {
+		c := work(t, rdb, consumer.Config{Backoff: verdict.Schedule(time.Millisecond, time.Hour)}, topic, func(ctx context.Context, d *consumer.Delivery) error {
 			began <- d.Attempt
 			return <-release
 		})

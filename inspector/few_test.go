@@ -15,6 +15,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -104,7 +105,7 @@ func TestDeathsOfTheFuture(t *testing.T) {
 		var got deliveries
 		work(t, rdb, consumer.Config{}, topic, func(_ context.Context, d *consumer.Delivery) error {
 			got.note(d.Content)
-			return consumer.Dead(errors.New("poison"))
+			return verdict.DeadError(errors.New("poison"))
 		})
 		for slot := range 2 {
 			bury(t, rdb, topic, slot, n/2, func(n int) (string, time.Time, string) { return name(2*n + slot), noon, whyOf(noon, "-", "x") })

@@ -18,6 +18,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -192,7 +193,7 @@ func TestPoisonDoesNotGoRound(t *testing.T) {
 		var got deliveries
 		work(t, rdb, consumer.Config{}, topic, func(_ context.Context, d *consumer.Delivery) error {
 			got.note(d.Content)
-			return consumer.Dead(errors.New("poison"))
+			return verdict.DeadError(errors.New("poison"))
 		})
 		for n := range n {
 			buryOne(t, rdb, topic, n%4, name(n), noon)

@@ -14,6 +14,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -161,7 +162,7 @@ func TestHungHandlersBelongToTheirWorker(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		topic := message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 1}
 		release := make(chan struct{})
-		cfg := consumer.Config{Lease: 2 * time.Second, Timeout: time.Second / 2, Backoff: consumer.Schedule(time.Millisecond)}
+		cfg := consumer.Config{Lease: 2 * time.Second, Timeout: time.Second / 2, Backoff: verdict.Schedule(time.Millisecond)}
 		c := work(t, rdb, cfg, topic, func(context.Context, *consumer.Delivery) error { <-release; return nil })
 		defer close(release)
 		send(t, rdb, topic, message.Priority{Content: "hangs", Priority: 100})

@@ -12,6 +12,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -131,7 +132,7 @@ func TestSlotsOfAWorker(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient, i *Inspector) {
 		topic := message.Topic{Name: "orders", Kind: message.KindPriority, Slots: 2}
 		began, release := make(chan *consumer.Delivery, 1), make(chan error)
-		c := work(t, rdb, consumer.Config{Lease: time.Minute, Backoff: consumer.Schedule(time.Millisecond)}, topic,
+		c := work(t, rdb, consumer.Config{Lease: time.Minute, Backoff: verdict.Schedule(time.Millisecond)}, topic,
 			func(ctx context.Context, d *consumer.Delivery) error {
 				began <- d
 				return <-release
@@ -158,7 +159,7 @@ func TestSlotsOfAWorker(t *testing.T) {
 				release <- errors.New("not yet")
 			}
 		}
-		release <- consumer.Dead(errors.New("never"))
+		release <- verdict.DeadError(errors.New("never"))
 		await.True(t, "its death", func() bool {
 			sum, err := i.Stats(ctx, topic.Name)
 			must.Do(t, err)

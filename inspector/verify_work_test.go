@@ -19,6 +19,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
 )
@@ -98,7 +99,7 @@ func verifyAtWork(t *testing.T, connect func() redis.UniversalClient) {
 		case 0, 1, 2, 3, 4, 5:
 			return errors.New("it fails now and then, for \xff reasons")
 		case 6:
-			return consumer.Dead(errors.New("poison"))
+			return verdict.DeadError(errors.New("poison"))
 		case 7:
 			wait.Sleep(ctx, time.Duration(rand.IntN(20))*time.Millisecond)
 		}
@@ -106,7 +107,7 @@ func verifyAtWork(t *testing.T, connect func() redis.UniversalClient) {
 	}
 	worker := func(rdb redis.UniversalClient) (*consumer.Consumer, error) {
 		c, err := consumer.New(rdb, consumer.Config{
-			Lease: time.Second, SafetyLook: 100 * time.Millisecond, Backoff: consumer.Schedule(time.Millisecond, 20*time.Millisecond),
+			Lease: time.Second, SafetyLook: 100 * time.Millisecond, Backoff: verdict.Schedule(time.Millisecond, 20*time.Millisecond),
 		})
 		for _, topic := range topics {
 			if err == nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/logs"
 	"github.com/slotmq/go-rmq/internal/observers"
 	"github.com/slotmq/go-rmq/internal/record"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -54,7 +55,7 @@ func (c Config) withDefaults() Config {
 		c.Worker = checked.WorkerName("taker")
 	}
 	if c.Backoff == nil {
-		c.Backoff = consumer.Exponential(time.Second, 30*time.Minute)
+		c.Backoff = verdict.Exponential(time.Second, 30*time.Minute)
 	}
 	if c.SafetyLook == 0 {
 		c.SafetyLook = 30 * time.Second

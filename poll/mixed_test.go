@@ -12,6 +12,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/sharetest"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -79,7 +80,7 @@ func TestListenersAndTakersAtOneTopic(t *testing.T) {
 	s := newShop(t, message.Topic{Kind: message.KindPriority, Slots: slots})
 	l := newLedger(t, messages)
 	for range 2 {
-		c, err := consumer.New(s.rdb, consumer.Config{Backoff: consumer.Schedule(time.Millisecond)})
+		c, err := consumer.New(s.rdb, consumer.Config{Backoff: verdict.Schedule(time.Millisecond)})
 		must.Do(t, err)
 		must.Do(t, c.Listen(s.topic, consumer.ListenerFunc(func(_ context.Context, d *consumer.Delivery) error {
 			l.begin(d.Slot, d.Fence)

@@ -8,9 +8,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -70,7 +70,7 @@ func TestWhatIsGivenBackKeepsItsPlace(t *testing.T) {
 func TestRetriesKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, message.Topic{Kind: message.KindFixedTime, Slots: 1})
-	p := s.poller(Config{Backoff: consumer.Schedule(time.Millisecond)})
+	p := s.poller(Config{Backoff: verdict.Schedule(time.Millisecond)})
 	s.sends("a", "b", "c")
 	for i, content := range []string{"c", "a", "b"} {
 		h := s.take(p, Take{Most: 3})

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -139,7 +139,7 @@ func TestFailedComesAgain(t *testing.T) {
 		t.Run(fmt.Sprint("literal ", literal), func(t *testing.T) {
 			t.Parallel()
 			s := newShop(t, message.Topic{Kind: message.KindFixedTime, Slots: 2, Literal: literal})
-			p := s.poller(Config{Backoff: consumer.Schedule(time.Millisecond)})
+			p := s.poller(Config{Backoff: verdict.Schedule(time.Millisecond)})
 			s.sends("x")
 			for attempt := 1; attempt <= message.MaxRetries+1; attempt++ {
 				h := s.take(p, Take{})

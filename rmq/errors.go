@@ -1,8 +1,8 @@
 package rmq
 
 import (
-	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
 )
@@ -63,15 +63,15 @@ var (
 var (
 	// ErrClosing: Close does not wait any longer. An error that you return now spends no
 	// delivery.
-	ErrClosing = consumer.ErrClosing
+	ErrClosing = verdict.ErrClosing
 
 	// ErrLeaseLost: the worker could not keep the message. Another worker may get it.
-	ErrLeaseLost = consumer.ErrLeaseLost
+	ErrLeaseLost = verdict.ErrLeaseLost
 
 	// ErrCancelled: the message was cancelled by Client.Cancel. Whatever error you return,
 	// it does not come again.
-	ErrCancelled = consumer.ErrCancelled
+	ErrCancelled = verdict.ErrCancelled
 
 	// ErrTimeout: the handler has run for longer than its Timeout.
-	ErrTimeout = consumer.ErrTimeout
+	ErrTimeout = verdict.ErrTimeout
 )

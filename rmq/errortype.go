@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 )
 
 // errorTypes are the words of ErrorType. The first that fits counts: an error may hold several.
@@ -18,10 +19,10 @@ var errorTypes = []struct {
 	{ErrCancelled, "cancelled"},
 	{ErrClosing, "closing"},
 	{ErrClosed, "closing"},
-	{consumer.ErrDead, "dead"},
-	{consumer.ErrPanic, "panic"},
+	{verdict.ErrDead, "dead"},
+	{verdict.ErrPanic, "panic"},
 	{consumer.ErrExpired, "expired"},
-	{consumer.ErrPushedBack, "pushed_back"},
+	{verdict.ErrPushedBack, "pushed_back"},
 	{ErrLeaseLost, "lease_lost"},
 	{ErrTimeout, "timeout"},
 	{ErrUncertain, "uncertain"}, // before the time-out that is often its cause

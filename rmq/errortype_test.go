@@ -11,6 +11,7 @@ import (
 	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 )
 
 // rude is an error of a handler whose methods panic.
@@ -44,7 +45,7 @@ func TestErrorType(t *testing.T) {
 		{Pushback(1, ErrTimeout), "pushed_back"},
 		{RetryAfter(1, errors.New("no")), "_OTHER"},
 		{RetryAfter(1, ErrQueueFull), "queue_full"},
-		{fmt.Errorf("%w: boom", consumer.ErrPanic), "panic"},
+		{fmt.Errorf("%w: boom", verdict.ErrPanic), "panic"},
 		{consumer.ErrExpired, "expired"},
 		{ErrNotReplicated, "not_replicated"},
 		{ErrTopicConflict, "topic_conflict"},

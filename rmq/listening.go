@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 )
 
 // MessageListener handles the messages of a topic.
@@ -153,27 +154,28 @@ type Middleware = consumer.Middleware
 
 // Exponential doubles the waiting time with each retry, from base up to most. Each is up
 // to a fifth shorter or longer, so that messages which failed together come apart.
-func Exponential(base, most time.Duration) consumer.Backoff { return consumer.Exponential(base, most) }
+func Exponential(base, most time.Duration) consumer.Backoff { return verdict.Exponential(base, most) }
 
 // Schedule waits d[0] for the first retry, d[1] for the second, and the last of them for
 // all others.
-func Schedule(d ...time.Duration) consumer.Backoff { return consumer.Schedule(d...) }
+func Schedule(d ...time.Duration) consumer.Backoff { return verdict.Schedule(d...) }
 
 // Dead is the error of a message that no retry can mend: it is dead at once, and err is
 // the reason.
-func Dead(err error) error { return consumer.Dead(err) }
+func Dead(err error) error { return verdict.DeadError(err) }
 
 // RetryAfter is the error of a message that should come again after d, whatever the
 // Backoff says.
-func RetryAfter(d time.Duration, err error) error { return consumer.RetryAfter(d, err) }
+func RetryAfter(d time.Duration, err error) error { return verdict.RetryError(d, err) }
 
 // Later is the error of a message that cannot be handled yet, for example because a shop is
 // closed: it comes again after d, and the delivery does not count. It keeps its priority, and
 // may be put back for ever. You may wrap the error, to say why.
-func Later(d time.Duration) error { return consumer.Later(d) }
+func Later(d time.Duration) error { return verdict.LaterError(d) }
 
 // Pushback is the error of a handler that finds what is behind it overloaded: the message goes
 // back, the delivery does not count, and this worker begins nothing else of the topic for d, from 1
-// ms to 1 hour. err says why, and is found by errors.Is, as ErrPushedBack is. A message may be
-// pushed back for ever.
-func Pushback(d time.Duration, err error) error { return consumer.Pushback(d, err) }
+// ms to 1 hour. err says why, and is found by errors.Is; ErrorType says pushed_back. A message may
+// be pushed back for ever. Handlers that run go on; if several push back, the topic rests until the
+// last of them is satisfied.
+func Pushback(d time.Duration, err error) error { return verdict.PushbackError(d, err) }

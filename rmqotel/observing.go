@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
 )
@@ -101,7 +102,7 @@ func classOf(item *message.Item) string {
 	case message.Overtaken:
 		return "lease_lost"
 	case message.HandedBack:
-		if errors.Is(item.Err, consumer.ErrPushedBack) {
+		if errors.Is(item.Err, verdict.ErrPushedBack) {
 			return "pushed_back"
 		}
 		return "closing"

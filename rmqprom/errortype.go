@@ -4,7 +4,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/slotmq/go-rmq/consumer"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
 )
@@ -32,7 +32,7 @@ func errorOf(item *message.Item) int {
 	case message.Overtaken:
 		return leaseLost
 	case message.HandedBack:
-		if errors.Is(item.Err, consumer.ErrPushedBack) {
+		if errors.Is(item.Err, verdict.ErrPushedBack) {
 			return pushedBack
 		}
 		return closing

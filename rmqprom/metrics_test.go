@@ -14,6 +14,7 @@ import (
 
 	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
 	"github.com/slotmq/go-rmq/rmqprom"
@@ -162,8 +163,8 @@ func TestErrorTypesAreBounded(t *testing.T) {
 	words := strings.Fields("timeout cancelled lease_lost closing panic dead expired invalid topic_conflict uncertain not_replicated queue_full oom pushed_back _OTHER")
 	m, registry := newMetrics(t, rmqprom.Config{})
 	for _, err := range []error{
-		rmq.ErrTimeout, rmq.ErrCancelled, rmq.ErrLeaseLost, rmq.ErrClosing, consumer.ErrPanic, rmq.Dead(nil), rmq.ErrInvalid, rmq.ErrTopicConflict,
-		rmq.ErrUncertain, rmq.ErrNotReplicated, rmq.ErrQueueFull, consumer.ErrPushedBack, consumer.ErrExpired, errors.New("no such order 4711"), errors.New("no such order 4712"), nil,
+		rmq.ErrTimeout, rmq.ErrCancelled, rmq.ErrLeaseLost, rmq.ErrClosing, verdict.ErrPanic, rmq.Dead(nil), rmq.ErrInvalid, rmq.ErrTopicConflict,
+		rmq.ErrUncertain, rmq.ErrNotReplicated, rmq.ErrQueueFull, verdict.ErrPushedBack, consumer.ErrExpired, errors.New("no such order 4711"), errors.New("no such order 4712"), nil,
 	} {
 		m.Observe(worked("orders", message.Item{What: message.Failed, Took: 1, Err: err, Reason: "x"}))
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/inspector"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
 )
@@ -107,7 +108,7 @@ func (t Topic[T]) Listen(on Listener, handle func(ctx context.Context, d *Delive
 func decode[T any](codec Codec[T], d *consumer.Delivery) (*Delivery[T], error) {
 	v, err := codec.Decode(d.Content)
 	if err != nil {
-		return nil, consumer.Dead(fmt.Errorf("decode the content as a %T: %w", v, err))
+		return nil, verdict.DeadError(fmt.Errorf("decode the content as a %T: %w", v, err))
 	}
 	return &Delivery[T]{Delivery: d, Value: v}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -21,7 +22,7 @@ func TestExplainWhatWasPutBack(t *testing.T) {
 		prices := message.Topic{Name: "prices", Kind: message.KindRangeMerge, Slots: 1}
 		send(t, s.rdb, orders, message.Priority{Content: "order", Priority: 900}, message.Priority{Content: "tried before", Priority: 900})
 		send(t, s.rdb, prices, soon("price"))
-		c, err := consumer.New(s.rdb, consumer.Config{Worker: "app7", Backoff: consumer.Schedule(time.Millisecond)})
+		c, err := consumer.New(s.rdb, consumer.Config{Worker: "app7", Backoff: verdict.Schedule(time.Millisecond)})
 		must.Do(t, err)
 		times := 0
 		for _, topic := range []message.Topic{orders, prices} {
@@ -31,10 +32,10 @@ func TestExplainWhatWasPutBack(t *testing.T) {
 					return errors.New("the shop timed out")
 				case d.Content == "order":
 					if times++; times == 1 {
-						return consumer.Later(2 * time.Millisecond)
+						return verdict.LaterError(2 * time.Millisecond)
 					}
 				}
-				return fmt.Errorf("the shop\nis closed: %w", consumer.Later(time.Hour))
+				return fmt.Errorf("the shop\nis closed: %w", verdict.LaterError(time.Hour))
 			}), consumer.ListenOptions{}))
 		}
 		must.Do(t, c.Start(ctx))

@@ -13,6 +13,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
 )
@@ -65,7 +66,7 @@ func stage(t testing.TB, rdb redis.UniversalClient) (worker string) {
 		message.Priority{Content: "20", Priority: 20}, message.Priority{Content: "90", Priority: 90})
 
 	entered, release := make(chan struct{}), make(chan struct{})
-	c, err := consumer.New(rdb, consumer.Config{Worker: "app7", Backoff: consumer.Schedule(10 * time.Hour)})
+	c, err := consumer.New(rdb, consumer.Config{Worker: "app7", Backoff: verdict.Schedule(10 * time.Hour)})
 	must.Do(t, err)
 	must.Do(t, c.Listen(orders, consumer.ListenerFunc(func(ctx context.Context, d *consumer.Delivery) error {
 		switch d.Content {
@@ -76,7 +77,7 @@ func stage(t testing.TB, rdb redis.UniversalClient) (worker string) {
 		case "flaky":
 			return errors.New("the shop\ntimed out")
 		}
-		return consumer.Dead(errors.New("no such shop"))
+		return verdict.DeadError(errors.New("no such shop"))
 	}), consumer.ListenOptions{}))
 	must.Do(t, c.Start(ctx))
 	t.Cleanup(func() {

@@ -48,7 +48,7 @@ var reserved = map[string][]string{
 	module + "/internal/upkeep/planner":  {"consumer", "poll"},
 	module + "/internal/upkeep/policies": {"consumer", "poll"},
 	module + "/internal/upkeep/sweeper":  {"consumer", "poll"},
-	module + "/internal/worker":          {"consumer", "poll", "internal/sharing/fleet", "internal/upkeep", "internal/servers/wakeups"},
+	module + "/internal/worker":          {"consumer", "poll", "internal/sharing/fleet", "internal/upkeep", "internal/servers/wakeups", "rmq", "typed", "internal/testing"}, // who names what a handler returns: verdict
 	module + "/internal/upkeep/periodic": {"consumer", "poll", "internal/upkeep", "internal/sharing/fleet"},
 	"github.com/go-zookeeper/zk":         {"slots", "internal/sharing/keeper", "internal/testing/servertest", "examples/zookeeper"},
 	"github.com/alicebob/miniredis":      {"rmqtest", "internal/testing/servertest", "examples"},

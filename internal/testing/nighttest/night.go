@@ -25,6 +25,7 @@ import (
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
+	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/producer"
 )
@@ -69,7 +70,7 @@ func Begin(t testing.TB, rdb redis.UniversalClient) *Night {
 
 func (n *Night) start(t testing.TB, handle consumer.ListenerFunc) *consumer.Consumer {
 	t.Helper()
-	c, err := consumer.New(n.rdb, consumer.Config{Worker: "app7", Backoff: consumer.Schedule(time.Millisecond)})
+	c, err := consumer.New(n.rdb, consumer.Config{Worker: "app7", Backoff: verdict.Schedule(time.Millisecond)})
 	must.Do(t, err)
 	must.Do(t, c.Listen(Orders, handle, consumer.ListenOptions{}))
 	must.Do(t, c.Listen(Prices, consumer.ListenerFunc(repaired), consumer.ListenOptions{}))
@@ -87,7 +88,7 @@ func knowsTooLittle(_ context.Context, d *consumer.Delivery) error {
 		_, err := strconv.ParseFloat("12,50", 64)
 		return fmt.Errorf("read the amount: %w", err)
 	}
-	return consumer.Dead(errors.New("no such tax code: XI"))
+	return verdict.DeadError(errors.New("no such tax code: XI"))
 }
 
 // repaired reads a comma in an amount, and knows the tax code XI.
