@@ -25,14 +25,22 @@ func newIdentities(n int) *identities {
 	return ids
 }
 
-// handled notes a delivery, and returns the number that the message begins with,
-// or -1 if that is none of ours.
-func (ids *identities) handled(content string) int {
+// number is what a message begins with, or -1 if it is none of ours.
+func (ids *identities) number(content string) int {
 	n := 0
 	for i := 0; i < len(content) && content[i] != ' '; i++ {
 		n = 10*n + int(content[i]-'0')
 	}
 	if n < 0 || n >= ids.size {
+		return -1
+	}
+	return n
+}
+
+// handled notes a delivery, and returns the number of the message.
+func (ids *identities) handled(content string) int {
+	n := ids.number(content)
+	if n < 0 {
 		return -1
 	}
 	if bit := uint64(1) << (n % 64); ids.seen[n/64].Or(bit)&bit != 0 {
