@@ -5,6 +5,7 @@
 //	cd bench && go run .                     every table, in about 50 minutes
 //	cd bench && go run . -only both,consume  some of them
 //	cd bench && go run . -only goals         the goals for many slots and for flow, met or not
+//	cd bench && go run . -only work          handlers that take time, in 20 minutes; -parts exp,bimodal some of it
 //	cd bench && go run . -backlog 100000000  on top of 10^8 waiting messages
 //	cd bench && go run . -only both -runs 5 -plots ../docs   the figures of README.md, in an hour
 //
@@ -63,6 +64,7 @@ type options struct {
 	only     string
 	before   string
 	journal  string
+	work     workOptions
 }
 
 // section is a part of the report: one table or a few that belong together.
@@ -103,6 +105,7 @@ func main() {
 	flag.StringVar(&o.results, "results", "", "write each table into a file of this directory, too, named after it")
 	flag.StringVar(&o.before, "before", "", "for the tables of journal and extras: this program built from an older commit, to be measured beside it")
 	flag.StringVar(&o.journal, "journal", "", "for the table of journals: `URLs` of databases, separated by commas, beside SQLite")
+	o.work.flags()
 	parse()
 	if o.messages == 0 {
 		if o.messages = 400_000; o.quick {
@@ -147,6 +150,9 @@ func choose(o options) (chosen []section, err error) {
 	}
 	if o.rounds < 1 || o.runs < 1 || o.messages < 1000 || o.callers < 1 || o.payload < 16 {
 		return nil, errors.New("counts are at least 1, -messages at least 1000, and a -payload has at least 16 bytes")
+	}
+	if err := o.work.check(); err != nil {
+		return nil, err
 	}
 	var asked []string
 	if o.only != "" {

@@ -126,3 +126,13 @@ func (w *worked) retries(backoff, end time.Duration) (all latencies) {
 
 // last is when the last handler of all ended.
 func (w *worked) last() time.Duration { return slices.Max(w.ended) }
+
+// idle reports whether a worker got less than half of its part.
+func (w *worked) idle() bool {
+	for i := range w.by {
+		if 2*len(w.by)*int(w.by[i].Load()) < len(w.pieces) {
+			return true
+		}
+	}
+	return false
+}

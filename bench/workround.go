@@ -106,16 +106,6 @@ func (r workRound) settle(q workQueue, noted *atomic.Pointer[worked]) error {
 	return nil
 }
 
-// idle reports whether a worker got less than half of its part.
-func (w *worked) idle() bool {
-	for i := range w.by {
-		if 2*len(w.by)*int(w.by[i].Load()) < len(w.pieces) {
-			return true
-		}
-	}
-	return false
-}
-
 // drain has the workers handle the pile, and returns the rate as a share of the ideal.
 func (r workRound) drain(q workQueue, noted *atomic.Pointer[worked]) (float64, error) {
 	w := newWorked(r.pile, time.Now(), r.n)
