@@ -5,7 +5,7 @@
 //	cd bench && go run .                     every table, in about 50 minutes
 //	cd bench && go run . -only both,consume  some of them
 //	cd bench && go run . -only goals         the goals for many slots and for flow, met or not
-//	cd bench && go run . -only work          handlers that take time, in 20 minutes; -parts exp,bimodal some of it
+//	cd bench && go run . -only work          handlers that take time, in 25 minutes; -parts exp,bimodal measures some
 //	cd bench && go run . -backlog 100000000  on top of 10^8 waiting messages
 //	cd bench && go run . -only both -runs 5 -plots ../docs   the figures of README.md, in an hour
 //
@@ -103,7 +103,7 @@ func main() {
 	flag.IntVar(&o.backlog, "backlog", 0, "measure only this: on top of so many waiting messages of 32 bytes")
 	flag.StringVar(&o.plots, "plots", "", "write the headline as pictures into this directory, too")
 	flag.StringVar(&o.results, "results", "", "write each table into a file of this directory, too, named after it")
-	flag.StringVar(&o.before, "before", "", "for the tables of journal and extras: this program built from an older commit, to be measured beside it")
+	flag.StringVar(&o.before, "before", "", "for the tables of journal, extras and work: this program built from an older commit, to be measured beside it")
 	flag.StringVar(&o.journal, "journal", "", "for the table of journals: `URLs` of databases, separated by commas, beside SQLite")
 	o.work.flags()
 	parse()
