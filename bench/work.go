@@ -12,14 +12,17 @@ import (
 
 var workSection = section{
 	name: "work", title: "Handlers that take time", alone: true,
-	about: `How long a message waits from the moment it was to be sent to the start of its handler, in milliseconds, while handlers take time: they sleep, as
-		those do that wait for something else. Messages come at random times (Poisson), which are planned before the first is sent, so nobody who is slow
-		moves the plan, and all contestants of a table have the same one. The first tenth does not count. There are 64 places for handlers: one worker of 64, two of 32, or
-		eight of 8; a worker is a client of its own in this process, or an asynq Server. The load is what the handlers need of the places. RMQ has its default settings but for the slots;
-		asynq looks for tasks every 10 ms when it has none. "Backlog" is a pile that was sent before, at once: its rate, as a share of what the places could do. Redis's
-		CPU and core are those while the messages of the plan were sent and handled. What is not handled some seconds after the last send has waited until then,
-		and is counted as "left"; a round in which one is lost or comes twice fails, and so does one in which two handlers of an entity run at once. "Ideal" is the same plan in one queue that loses no
-		time. One round each. RMQ handles the messages of a slot one after the other, so what is behind a slow one waits for it: the goals at the end are for a coming change of that.`,
+	about: `How long a message waits from the moment it was to be sent to the start of its handler, in milliseconds, while handlers take time: they
+		sleep, as those do that wait for something else. Messages come at random times (Poisson), which are planned before the first is sent, so
+		nobody who is slow moves the plan, and all contestants of a table have the same one. The first tenth does not count. There are 64 places for
+		handlers: one worker of 64, two of 32, or eight of 8; a worker is a client of its own in this process, or an asynq Server. The load is what
+		the handlers need of the places. RMQ has its default settings but for the slots; asynq looks for tasks every 10 ms when it has none.
+		"Backlog" is a pile that was sent before, at once: its rate, as a share of what the places could do. Redis's CPU and core are those while
+		the messages of the plan were sent and handled. What is not handled some seconds after the last send has waited until then, and is counted
+		as "left"; a message that was sent late has waited since its time: where many were, this machine was too busy. A round in which one is lost
+		or comes twice fails, and so does one in which two handlers of an entity run at once. "Ideal" is the same plan in one queue that loses no
+		time. One round each. RMQ handles the messages of a slot one after the other, so what is behind a slow one waits for it: the goals at the
+		end are for a coming change of that.`,
 	run: (*bench).works,
 }
 
@@ -88,6 +91,7 @@ type workCell struct {
 	micros  float64 // of Redis, for a message
 	core    float64 // of Redis
 	backlog float64
+	behind  float64 // of the plan, when messages were sent: p99 in ms
 	sent    int
 	left    int
 }
@@ -127,7 +131,7 @@ func (r *workRun) handling(h handling) error {
 	for _, percent := range r.percents(h.loads) {
 		plan := newWorkPlan(r.work.seed, h, h.rate(workPlaces, percent), r.sending())
 		ideal := idealQueue{workers: 1, places: workPlaces}.waits(plan)
-		rows = append(rows, append([]string{fmt.Sprintf("ideal, %d %%", percent)}, append(quantiles(ideal), "1", "", "", "")...))
+		rows = append(rows, append([]string{fmt.Sprintf("ideal, %d %%", percent)}, append(quantiles(ideal), "1", "", "", "", "")...))
 		for _, n := range r.fleets() {
 			for _, who := range contestants(n) {
 				round := workRound{workers: who, plan: plan, grace: workGrace}
@@ -148,7 +152,7 @@ func (r *workRun) handling(h handling) error {
 	return nil
 }
 
-var workHeader = []string{"", "p50", "p90", "p99", "max", "backlog", "Redis µs", "Redis core", "left"}
+var workHeader = []string{"", "p50", "p90", "p99", "max", "backlog", "Redis µs", "Redis core", "sent late, p99", "left"}
 
 // measure fills a cell in.
 func (r *workRun) measure(c *workCell, round workRound) error {
@@ -164,7 +168,7 @@ func (r *workRun) measure(c *workCell, round workRound) error {
 
 func (c *workCell) take(result workResult, waits latencies) {
 	c.waits, c.backlog, c.sent, c.left = waits, result.backlog, result.Messages, int(result.identities.left.Load())
-	c.micros, c.core = redisMicros(result.Sample), result.Busy()
+	c.micros, c.core, c.behind = redisMicros(result.Sample), result.Busy(), result.behind.ms(0.99)
 }
 
 func (c *workCell) row() []string {
@@ -172,7 +176,8 @@ func (c *workCell) row() []string {
 	if c.backlog > 0 {
 		backlog = fmt.Sprintf("%.2f", c.backlog)
 	}
-	return append([]string{c.title()}, append(quantiles(c.waits), backlog, fmt.Sprintf("%.0f", c.micros), fmt.Sprintf("%.0f %%", 100*c.core), report.Count(float64(c.left)))...)
+	return append(append([]string{c.title()}, quantiles(c.waits)...), backlog, fmt.Sprintf("%.0f", c.micros), fmt.Sprintf("%.0f %%", 100*c.core),
+		fmt.Sprintf("%.1f", c.behind), report.Count(float64(c.left)))
 }
 
 // quantiles are p50, p90, p99 and the maximum.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -17,8 +18,9 @@ type workRound struct {
 
 // workResult is what came of it.
 type workResult struct {
-	servers.Sample // of the plan: from the begin until the last handler has ended, or the grace has
-	*worked        // the plan
+	servers.Sample           // of the plan: from the begin until the last handler has ended, or the grace has
+	*worked                  // the plan
+	behind         latencies // of the plan, when a message was sent
 	end            time.Duration
 	backlog        float64 // the rate of the pile, as a share of the ideal
 }
@@ -52,7 +54,12 @@ func (b *bench) workRound(p servers.Place, r workRound) (result workResult, err 
 			}
 		}
 		rest := r.plan.pieces[r.plan.ahead:]
-		err := play(len(rest), func(i int) time.Duration { return rest[i].at }, begin, func(i int) error { return q.send(w, r.plan.ahead+i) })
+		result.behind = make(latencies, len(rest))
+		err := play(len(rest), func(i int) time.Duration { return rest[i].at }, begin, func(i int) error {
+			result.behind[i] = time.Since(begin) - rest[i].at
+			return q.send(w, r.plan.ahead+i)
+		})
+		slices.Sort(result.behind)
 		if err == nil {
 			select {
 			case <-w.done:

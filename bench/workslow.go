@@ -45,7 +45,7 @@ func (r *workRun) slow() error {
 	}
 	r.cells = append(r.cells, cells...)
 	ideal := idealQueue{workers: 1, places: workPlaces}.waits(plan)
-	rows := [][]string{append([]string{fmt.Sprintf("ideal, %d %%", h.loads[0])}, append(quantiles(ideal), "1", "", "", "")...)}
+	rows := [][]string{append([]string{fmt.Sprintf("ideal, %d %%", h.loads[0])}, append(quantiles(ideal), "1", "", "", "", "")...)}
 	for _, c := range cells {
 		rows = append(rows, c.row())
 	}
