@@ -12,7 +12,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/bench/internal/servers"
-	"github.com/slotmq/go-rmq/consumer"
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/rmq"
 )
@@ -82,7 +81,7 @@ func (q *workRMQ) client(p servers.Place) (*rmq.Client, error) {
 	q.rdbs = append(q.rdbs, rdb)
 	cfg := rmq.Config{Redis: rdb, Concurrency: q.places, Timeout: workTimeout, Slog: slog.New(slog.DiscardHandler)}
 	if q.backoff > 0 {
-		cfg.Backoff = consumer.Schedule(q.backoff)
+		cfg.Backoff = rmq.Schedule(q.backoff)
 	}
 	return rmq.New(cfg)
 }
