@@ -17,11 +17,9 @@ import (
 	"github.com/slotmq/go-rmq/internal/worker/takeoverdelay"
 )
 
-// silent reports whether so little is left of a lease as a holder that lives never has: it renews it after a third. A busy
-// slot looks at it some times until it is over, also on a machine that is late.
-func silent(left, lease time.Duration) bool {
-	return left < max(intake.LastBusy+100*time.Millisecond, lease/4)
-}
+// silentHolder, or a quarter of its lease if that is more, is what a holder that lives never has left of it: it renews it after a
+// third. A busy slot looks some times until that is over, also on a machine that is late.
+const silentHolder = intake.LastBusy + 100*time.Millisecond
 
 // turns is what the turns of a consumer's slots ask for and come to: see worker.Face.
 type turns struct {
@@ -106,7 +104,7 @@ func (c *turns) Busy(a *worker.Answer) {
 		c.publisher.Ask(x.topic.Qualified, x.Index, a.Holder)
 	}
 	x.term().Suspect(x.Scheduled(), a.Holder, lasts)
-	if lease := x.term().Lease(); lease > 0 && silent(a.Wait, lease) { // else it is proven dead, or keeps its lease
+	if lease := x.term().Lease(); lease > 0 && a.Wait < max(silentHolder, lease/4) { // else it is proven dead, or keeps its lease
 		c.takeoverDelays.Ask(&x.topic.takeoverDelay)
 	}
 	x.Rest(x.Facts, time.Now().Add(pause))
