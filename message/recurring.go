@@ -1,7 +1,6 @@
 package message
 
 import (
-	"slices"
 	"strconv"
 	"time"
 )
@@ -51,12 +50,6 @@ const (
 )
 
 var missed = [...]string{MissedOnce: "once", MissedSkip: "skip"}
-
-// ParseMissed returns the Missed with a name.
-func ParseMissed(name string) (Missed, bool) {
-	i := slices.Index(missed[:], name)
-	return Missed(max(i, 0)), i >= 0
-}
 
 // String returns its name: "once", "skip".
 func (m Missed) String() string {

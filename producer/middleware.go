@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -37,7 +38,7 @@ func (p *Producer) wrap() error {
 // false for what Send refuses anyway: nil, and pointers.
 func moved(m message.Message) (message.Message, bool) {
 	c, valid := message.CommonOf(m)
-	return message.With(m, c), valid
+	return checked.With(m, c), valid
 }
 
 // innermost is the Sender inside all middleware.

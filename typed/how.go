@@ -3,6 +3,7 @@ package typed
 import (
 	"time"
 
+	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -33,6 +34,6 @@ func (how How) with(set func(c *message.Common)) How {
 			return m
 		}
 		set(&c)
-		return message.With(m, c)
+		return checked.With(m, c)
 	}
 }
