@@ -18,6 +18,9 @@ import (
 	"github.com/slotmq/go-rmq/slots"
 )
 
+// Backoff returns how long a message waits for its retry 1, 2, … 16: see rmq.Exponential and rmq.Schedule.
+type Backoff func(retry int) time.Duration
+
 // Config of a consumer. The zero value is ready to use.
 type Config struct {
 	// Namespace stands in front of every topic's name. Defaults to none: the
