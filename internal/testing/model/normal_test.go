@@ -54,7 +54,7 @@ func compareNormalised(t *testing.T, o *Options, r *rand.Rand) {
 		if len(can) == 0 {
 			return
 		}
-		s := choose(can, &weights, r)
+		s := choose(can, weights[:], r)
 		if !idle(s) {
 			short.exec(s)
 			short.check()

@@ -22,51 +22,73 @@ func Search(o Options, limit int, prepare func(*world)) Found {
 	if prepare != nil {
 		prepare(w)
 	}
-	s := &search{from: w.state, limit: limit, seed: maphash.MakeSeed()}
-	s.ways = append(s.ways, way{})
-	level, next := &front{}, &front{}
-	level.add(w.state, 0)
+	from := w.state
+	found, steps := explore(w, limit, nil)
+	if steps != nil {
+		// Since normalising hides nothing, the same steps lead to the same violation from states that were not.
+		found.Trace = &Trace{Options: o, start: from, Violation: w.violation, steps: steps}
+	}
+	return found
+}
+
+// searchable is a world with a state S that a search can put back: that of a slot, and that of its lanes.
+type searchable[S comparable] interface {
+	at() *S
+	steps(to []step) []step
+	exec(step)
+	check()
+	normalise()
+	violated() string
+}
+
+func (w *world) at() *state       { return &w.state }
+func (w *world) violated() string { return w.violation }
+
+// explore is the search. If each is given it looks at every new state. Steps are those that lead to a
+// violation, which the world then has.
+func explore[S comparable](w searchable[S], limit int, each func(n int)) (f Found, steps []step) {
+	at, seed := w.at(), maphash.MakeSeed()
+	ways, known := []way{{}}, hashSet{}
+	level, next := &front[S]{}, &front[S]{}
+	level.add(*at, 0)
 	w.normalise()
-	s.known.add(s.hash(&w.state))
+	known.add(maphash.Comparable(seed, *at))
 
 	var possible []step
 	for depth := 0; ; depth++ {
 		for i := range level.states {
-			w.state = level.states[i]
+			*at = level.states[i]
 			possible = w.steps(possible[:0])
 			for _, t := range possible {
-				w.state = level.states[i]
+				*at = level.states[i]
 				w.exec(t)
 				w.check()
-				if w.violation != "" {
-					trace := s.trace(w, level.way[i], t)
-					return Found{States: len(s.ways), Depth: depth + 1, Trace: trace}
+				if w.violated() != "" {
+					return Found{States: len(ways), Depth: depth + 1}, back(ways, level.way[i], t)
 				}
 				w.normalise()
-				if !s.known.add(s.hash(&w.state)) {
+				if !known.add(maphash.Comparable(seed, *at)) {
 					continue
 				}
-				if len(s.ways) == limit {
-					return Found{States: len(s.ways), Depth: depth + 1}
+				if len(ways) == limit {
+					return Found{States: len(ways), Depth: depth + 1}, nil
 				}
-				next.add(w.state, int32(len(s.ways)))
-				s.ways = append(s.ways, way{level.way[i], t})
+				next.add(*at, int32(len(ways)))
+				ways = append(ways, way{level.way[i], t})
+				if each == nil {
+					continue
+				}
+				if each(len(ways)); w.violated() != "" {
+					return Found{States: len(ways), Depth: depth + 1}, back(ways, level.way[i], t)
+				}
 			}
 		}
 		level, next = next, level
 		next.clear()
 		if len(level.states) == 0 {
-			return Found{States: len(s.ways), Depth: depth, Complete: true}
+			return Found{States: len(ways), Depth: depth, Complete: true}, nil
 		}
 	}
-}
-
-type search struct {
-	from  state
-	limit int
-	seed  maphash.Seed
-	known hashSet
-	ways  []way // how each state was first reached
 }
 
 // way to a state: the state before, and the step.
@@ -75,28 +97,25 @@ type way struct {
 	step   step
 }
 
-func (s *search) hash(v *state) uint64 { return maphash.Comparable(s.seed, *v) }
-
-// trace walks the ways back to the start. Since normalising hides nothing, the same steps lead to
-// the same violation from states that were not normalised.
-func (s *search) trace(w *world, at int32, last step) *Trace {
-	t := &Trace{Options: *w.Options, start: s.from, Violation: w.violation, steps: []step{last}}
-	for ; at > 0; at = s.ways[at].before {
-		t.steps = append(t.steps, s.ways[at].step)
+// back walks the ways back to the start.
+func back(ways []way, at int32, last step) []step {
+	steps := []step{last}
+	for ; at > 0; at = ways[at].before {
+		steps = append(steps, ways[at].step)
 	}
-	slices.Reverse(t.steps)
-	return t
+	slices.Reverse(steps)
+	return steps
 }
 
 // front is one level of the search: the states whose steps are still to be taken.
-type front struct {
-	states []state
+type front[S any] struct {
+	states []S
 	way    []int32
 }
 
-func (f *front) add(s state, way int32) {
+func (f *front[S]) add(s S, way int32) {
 	f.states = append(f.states, s)
 	f.way = append(f.way, way)
 }
 
-func (f *front) clear() { f.states, f.way = f.states[:0], f.way[:0] }
+func (f *front[S]) clear() { f.states, f.way = f.states[:0], f.way[:0] }

@@ -38,14 +38,18 @@ func (t *Trace) String() string {
 }
 
 // shrink leaves out every step without which the same invariant still breaks.
-func (t *Trace) shrink() {
-	for i := len(t.steps) - 1; i >= 0; i-- {
-		shorter := slices.Delete(slices.Clone(t.steps), i, i+1)
-		if violation, n := t.replay(shorter); nameOf(violation) == t.Name() {
-			t.steps, t.Violation = shorter[:n], violation
+func (t *Trace) shrink() { t.steps, t.Violation = shorten(t.steps, t.Violation, t.replay) }
+
+// shorten is shrink for whatever can replay steps.
+func shorten(steps []step, violation string, replay func([]step) (string, int)) ([]step, string) {
+	for i := len(steps) - 1; i >= 0; i-- {
+		shorter := slices.Delete(slices.Clone(steps), i, i+1)
+		if v, n := replay(shorter); nameOf(v) == nameOf(violation) {
+			steps, violation = shorter[:n], v
 			i = min(i, n)
 		}
 	}
+	return steps, violation
 }
 
 // replay reports what the steps violate, and after how many of them. It stops at one that is not

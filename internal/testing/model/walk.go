@@ -50,13 +50,13 @@ func (w *world) wander(r *rand.Rand, t *Trace) {
 		if len(possible) == 0 {
 			return
 		}
-		if w.follow(choose(possible, &weights, r), t); w.violation != "" {
+		if w.follow(choose(possible, weights[:], r), t); w.violation != "" {
 			return
 		}
 	}
 }
 
-func choose(possible []step, weights *[ops]int, r *rand.Rand) step {
+func choose(possible []step, weights []int, r *rand.Rand) step {
 	sum := 0
 	for _, s := range possible {
 		sum += weights[s.Op]
