@@ -11,7 +11,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
 	"github.com/slotmq/go-rmq/internal/worker/verdict"
@@ -221,13 +220,13 @@ func TestDefaultBackoff(t *testing.T) {
 	// An outage of ten minutes must not kill what waits. It is what the
 	// documents say.
 	least, most := time.Duration(0), time.Duration(0)
-	for retry := 1; retry <= limits.Retries; retry++ {
+	for retry := 1; retry <= message.MaxRetries; retry++ {
 		d := min(time.Second<<(retry-1), 30*time.Minute)
 		least, most = least+d*4/5, most+d*6/5
 	}
 	for range 100 {
 		var sum time.Duration
-		for retry := 1; retry <= limits.Retries; retry++ {
+		for retry := 1; retry <= message.MaxRetries; retry++ {
 			sum += Config{}.withDefaults().Backoff(retry)
 		}
 		if sum < least || sum > most {

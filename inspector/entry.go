@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/slotmq/go-rmq/internal/protocol"
-	"github.com/slotmq/go-rmq/internal/protocol/limits"
+	"github.com/slotmq/go-rmq/message"
 )
 
 // State is where a message is.
@@ -39,8 +39,8 @@ func entryOf(t Topic, slot int, state State, content string, score int64) Entry 
 	case state == Waiting:
 		e.Due, e.Attempt = time.UnixMilli(score), 1
 	case state == InFlight:
-		e.Attempt = limits.Retries + 1 - int(score%1000)
-	case state == Retrying && score <= limits.Retries: // in the store
+		e.Attempt = message.MaxRetries + 1 - int(score%1000)
+	case state == Retrying && score <= message.MaxRetries: // in the store
 		e.Attempt = afterRetries(int(score))
 	case state == Retrying:
 		e.Due, e.Attempt = time.UnixMilli(score/100), afterRetries(int(score%100))
@@ -52,7 +52,7 @@ func entryOf(t Topic, slot int, state State, content string, score int64) Entry 
 
 // afterRetries is the attempt that comes next when so many retries are left. What is more than
 // there can be marks a first delivery.
-func afterRetries(left int) int { return max(1, limits.Retries+2-left) }
+func afterRetries(left int) int { return max(1, message.MaxRetries+2-left) }
 
 // Failure is what is known about the failures of a message since it was sent.
 type Failure struct {

@@ -3,12 +3,12 @@ package inspector
 import (
 	"errors"
 
-	"github.com/slotmq/go-rmq/internal/protocol/definition"
+	"github.com/slotmq/go-rmq/inspector/internal/ask"
 )
 
 // ErrUnknownTopic is returned for a topic that no program has sent to or listened to. The
 // error that wraps it names the topic, and some of those that exist.
-var ErrUnknownTopic = definition.ErrUnknownTopic
+var ErrUnknownTopic = ask.ErrUnknownTopic
 
 // ErrNotWaiting is returned by Reschedule for a message that has no time or priority to
 // change. The error that wraps it says where the message is instead.

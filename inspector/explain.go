@@ -8,7 +8,7 @@ import (
 	"github.com/slotmq/go-rmq/inspector/internal/who"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/protocol/hash"
-	"github.com/slotmq/go-rmq/internal/protocol/limits"
+	"github.com/slotmq/go-rmq/message"
 )
 
 // Explain returns, for each slot that has the message, where it is there and what it waits
@@ -66,7 +66,7 @@ func (i *Inspector) Explain(ctx context.Context, topic, content, basis string) (
 // explanation is what the script has found, without what it waits for.
 func explanation(t Topic, content string, f place) Explanation {
 	e := Explanation{Topic: t, Content: content, Slot: f.slot, Now: f.Now, Failure: failure(f.Why), PutBack: putBack(f.Why), Note: noteOf(f.Note)}
-	if f.Stored > limits.Retries {
+	if f.Stored > message.MaxRetries {
 		waiting := entryOf(t, f.slot, Waiting, content, f.Stored)
 		e.Waiting, e.Before, e.Beside = &waiting, f.Before, f.Beside
 	} else if f.Stored > 0 { // in a literal topic

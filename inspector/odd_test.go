@@ -9,7 +9,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/protocol"
-	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -23,7 +22,7 @@ func TestOddScores(t *testing.T) {
 		}
 		for n, key := range []string{protocol.KeysOf(topic.Name, 0).Store, protocol.KeysOf(topic.Name, 1).Dead, protocol.KeysOf(topic.Name, 0).Retry} {
 			for content, score := range odd {
-				if n > 0 || score > limits.Retries {
+				if n > 0 || score > message.MaxRetries {
 					must.Do(t, rdb.ZAdd(ctx, key, redis.Z{Member: content, Score: score}).Err())
 				}
 			}

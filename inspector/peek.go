@@ -13,7 +13,6 @@ import (
 	"github.com/slotmq/go-rmq/inspector/internal/pages"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/protocol/byhand"
-	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/internal/protocol/score"
 	"github.com/slotmq/go-rmq/message"
 )
@@ -107,7 +106,7 @@ func queuesOf(t Topic, slot int, k protocol.SlotKeys, state State, c *byhand.Cou
 	lowest, highest := math.Inf(-1), math.Inf(1) // other programs may have written any score
 	switch state {
 	case Waiting:
-		q := queue{slot: slot, key: k.Store, low: math.Nextafter(limits.Retries, highest), high: highest, head: c.Next, first: pages.Floor(c.Next), from: max(0, c.Failed-1)}
+		q := queue{slot: slot, key: k.Store, low: math.Nextafter(message.MaxRetries, highest), high: highest, head: c.Next, first: pages.Floor(c.Next), from: max(0, c.Failed-1)}
 		if !t.Kind.Timed() {
 			q.down, q.head, q.first, q.from = true, -c.Next, pages.Ceiling(c.Next), 0
 		}
@@ -121,7 +120,7 @@ func queuesOf(t Topic, slot int, k protocol.SlotKeys, state State, c *byhand.Cou
 	case Retrying:
 		var both []queue
 		if c.Failed > 0 {
-			both = append(both, queue{slot: slot, key: k.Store, low: lowest, high: limits.Retries, first: lowest})
+			both = append(both, queue{slot: slot, key: k.Store, low: lowest, high: message.MaxRetries, first: lowest})
 		}
 		if c.Retrying > 0 {
 			both = append(both, queue{slot: slot, key: k.Retry, low: lowest, high: highest, head: c.NextRetry.UnixMilli(), first: 100 * pages.Floor(c.NextRetry.UnixMilli())})

@@ -114,3 +114,19 @@ func CommonOf(m Message) (Common, bool) {
 	}
 	return Common{}, false
 }
+
+// With is a message with other such fields. It is nil for what a send refuses.
+func With(m Message, c Common) Message {
+	switch m := m.(type) {
+	case RangeMerge:
+		m.Content, m.SlotBasis, m.Unique, m.TTL, m.Headers = c.Content, c.SlotBasis, c.Unique, c.TTL, c.Headers
+		return m
+	case Priority:
+		m.Content, m.SlotBasis, m.Unique, m.TTL, m.Headers = c.Content, c.SlotBasis, c.Unique, c.TTL, c.Headers
+		return m
+	case FixedTime:
+		m.Content, m.SlotBasis, m.Unique, m.TTL, m.Headers = c.Content, c.SlotBasis, c.Unique, c.TTL, c.Headers
+		return m
+	}
+	return nil // and not m: then each message of each Send would need memory of its own
+}

@@ -12,7 +12,7 @@ func TestPromises(t *testing.T) {
 	t.Parallel()
 	protocol := promises.Of(t, "docs/PROTOCOL.md")
 	protocol.Says("the empty name, and more than 200 bytes.", 200, longestName())
-	protocol.Says("One first delivery and 16 retries.", 16, limits.Retries)
+	protocol.Says("One first delivery and 16 retries.", 16, MaxRetries)
 	protocol.Says("- **17 deliveries.**", 17, limits.Deliveries)
 	protocol.Says("its priority (17 … 2^53 − 1), or 1", 1<<53-1, limits.MaxScore)
 	protocol.Says("its priority (17 …", 17, limits.MinPriority)

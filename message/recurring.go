@@ -1,6 +1,7 @@
 package message
 
 import (
+	"slices"
 	"strconv"
 	"time"
 )
@@ -50,6 +51,12 @@ const (
 )
 
 var missed = [...]string{MissedOnce: "once", MissedSkip: "skip"}
+
+// ParseMissed returns the Missed with a name.
+func ParseMissed(name string) (Missed, bool) {
+	i := slices.Index(missed[:], name)
+	return Missed(max(i, 0)), i >= 0
+}
 
 // String returns its name: "once", "skip".
 func (m Missed) String() string {

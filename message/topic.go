@@ -8,6 +8,10 @@ import (
 	"github.com/slotmq/go-rmq/internal/protocol/limits"
 )
 
+// MaxRetries is how often a failed message is delivered again: one first
+// delivery and sixteen retries make seventeen, then it is dead.
+const MaxRetries = limits.Retries
+
 // Topic is a name and its definition. One name has one definition for ever: a
 // producer or consumer that brings a different one is refused with
 // [ErrTopicConflict].

@@ -3,6 +3,10 @@ package poll
 import "errors"
 
 var (
+	// ErrUnknownTopic is found by errors.Is in the error of a take from a topic that nobody has defined.
+	// The first send to it does that, or a listener.
+	ErrUnknownTopic = errors.New("no such topic")
+
 	// ErrZooKeeper is found by errors.Is in the error of a take from a topic that its listeners share by ZooKeeper:
 	// who takes has no session there, so they would take over its batches at once.
 	ErrZooKeeper = errors.New("its listeners share the topic by ZooKeeper, and take those for dead who have no session there; take from another topic, or let a listener pass the messages on")

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -70,7 +69,7 @@ func TestObserversAreToldEachEndOnce(t *testing.T) {
 	wants(by)
 	// The 17th delivery fails: that is a death.
 	s.sends("unlucky")
-	for attempt := 1; attempt <= limits.Retries+1; attempt++ {
+	for attempt := 1; attempt <= message.MaxRetries+1; attempt++ {
 		at.heard()
 		h := s.take(a, Take{})
 		s.has(h, "unlucky", attempt)

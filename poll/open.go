@@ -70,7 +70,7 @@ func (t *topic) define(ctx context.Context) error {
 	case err != nil:
 		return err
 	case held == nil:
-		return fmt.Errorf("%w; the first send to it makes it", definition.ErrUnknownTopic)
+		return fmt.Errorf("%w; the first send to it makes it", ErrUnknownTopic)
 	case held.Sharing == definition.SharingZooKeeper:
 		return ErrZooKeeper
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/slotmq/go-rmq/internal/protocol"
-	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/worker/verdict"
 	"github.com/slotmq/go-rmq/message"
@@ -100,7 +99,7 @@ func TestSilentTakersSpendAllAttempts(t *testing.T) {
 	pollers := []*Poller{s.poller(Config{Worker: "a"}), s.poller(Config{Worker: "b"})}
 	s.sends("x")
 	var fence int64
-	for attempt := 1; attempt <= limits.Retries+1; attempt++ {
+	for attempt := 1; attempt <= message.MaxRetries+1; attempt++ {
 		h := s.take(pollers[attempt%2], Take{})
 		s.has(h, "x", attempt)
 		if h.Fence <= fence {

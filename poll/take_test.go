@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/protocol/definition"
-	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/worker/verdict"
@@ -143,7 +141,7 @@ func TestFailedComesAgain(t *testing.T) {
 			s := newShop(t, message.Topic{Kind: message.KindFixedTime, Slots: 2, Literal: literal})
 			p := s.poller(Config{Backoff: verdict.Schedule(time.Millisecond)})
 			s.sends("x")
-			for attempt := 1; attempt <= limits.Retries+1; attempt++ {
+			for attempt := 1; attempt <= message.MaxRetries+1; attempt++ {
 				h := s.take(p, Take{})
 				s.has(h, "x", attempt)
 				if h.Last() != (attempt == 17) || attempt > 1 && h.LastError != fmt.Sprint("failure ", attempt-1) {
@@ -295,7 +293,7 @@ func TestWhatCannotBeTaken(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, message.Topic{Kind: message.KindPriority, Slots: 1})
 	p := s.poller(Config{})
-	if _, err := p.Take(ctx, []string{"orders"}, Take{}); !errors.Is(err, definition.ErrUnknownTopic) {
+	if _, err := p.Take(ctx, []string{"orders"}, Take{}); !errors.Is(err, ErrUnknownTopic) {
 		t.Error(err)
 	}
 	s.sends("x")

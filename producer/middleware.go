@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -38,7 +37,7 @@ func (p *Producer) wrap() error {
 // false for what Send refuses anyway: nil, and pointers.
 func moved(m message.Message) (message.Message, bool) {
 	c, valid := message.CommonOf(m)
-	return checked.With(m, c), valid
+	return message.With(m, c), valid
 }
 
 // innermost is the Sender inside all middleware.

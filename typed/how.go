@@ -3,7 +3,6 @@ package typed
 import (
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/checked"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -34,6 +33,6 @@ func (how How) with(set func(c *message.Common)) How {
 			return m
 		}
 		set(&c)
-		return checked.With(m, c)
+		return message.With(m, c)
 	}
 }

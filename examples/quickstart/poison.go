@@ -9,7 +9,7 @@ import (
 
 	"github.com/slotmq/go-rmq/examples/internal/store"
 	"github.com/slotmq/go-rmq/internal/protocol"
-	"github.com/slotmq/go-rmq/internal/protocol/limits"
+	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -51,7 +51,7 @@ func poison(ctx context.Context, s *store.Store) (result measured, err error) {
 	if err != nil {
 		return result, err
 	}
-	all, err := collect(ctx, tries, limits.Retries+2)
+	all, err := collect(ctx, tries, message.MaxRetries+2)
 	if err != nil {
 		return result, err
 	}
@@ -62,7 +62,7 @@ func poison(ctx context.Context, s *store.Store) (result measured, err error) {
 			continue
 		}
 		deliveries++
-		if t.attempt <= 2 || t.attempt == limits.Retries+1 {
+		if t.attempt <= 2 || t.attempt == message.MaxRetries+1 {
 			say("%s, delivery %2d after %8s: fails", bad, t.attempt, ms(t.at.Sub(begin)))
 		}
 	}

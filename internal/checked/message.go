@@ -114,23 +114,7 @@ func Make(k message.Kind, c message.Common, value int64, fromNow bool, ceiling i
 			m = message.FixedTime{At: time.UnixMilli(value)}
 		}
 	}
-	return With(m, c)
-}
-
-// With is a message with other such fields. It is nil for what a send refuses.
-func With(m message.Message, c message.Common) message.Message {
-	switch m := m.(type) {
-	case message.RangeMerge:
-		m.Content, m.SlotBasis, m.Unique, m.TTL, m.Headers = c.Content, c.SlotBasis, c.Unique, c.TTL, c.Headers
-		return m
-	case message.Priority:
-		m.Content, m.SlotBasis, m.Unique, m.TTL, m.Headers = c.Content, c.SlotBasis, c.Unique, c.TTL, c.Headers
-		return m
-	case message.FixedTime:
-		m.Content, m.SlotBasis, m.Unique, m.TTL, m.Headers = c.Content, c.SlotBasis, c.Unique, c.TTL, c.Headers
-		return m
-	}
-	return nil // and not m: then each message of each Send would need memory of its own
+	return message.With(m, c)
 }
 
 // Past reports whether the message has a time that is over at now, the time of

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/night"
 	"github.com/slotmq/go-rmq/internal/testing/proctest"
@@ -51,7 +50,7 @@ func TestGatewaysAndClientsKilled(t *testing.T) {
 	dir.Await("all are done", func() bool { return done() == messages })
 	f.end()
 	report := proctest.Check(dir.Events(), sent, proctest.Rules{
-		MaxAttempts: 1 + limits.Retries, Basis: func(content string) string { return content }, Lease: timeToRun,
+		MaxAttempts: 1 + message.MaxRetries, Basis: func(content string) string { return content }, Lease: timeToRun,
 	})
 	t.Logf("%d kills of workers and %d of gateways: %s", kills-ofGateways, ofGateways, &report)
 	for _, fault := range report.Faults {

@@ -165,7 +165,7 @@ func (g *Ground) About(ctx context.Context, operation, topic string) (Topic, err
 	return g.Topic(ctx, topic)
 }
 
-// Topic looks one up. If there is none of that name, the error wraps [definition.ErrUnknownTopic].
+// Topic looks one up. If there is none of that name, the error wraps [ErrUnknownTopic].
 func (g *Ground) Topic(ctx context.Context, name string) (Topic, error) {
 	if err := Given(ctx, "look up topic "+name); err != nil {
 		return Topic{}, err
@@ -218,7 +218,7 @@ func (g *Ground) Unknown(name string, names []string) error {
 			text += fmt.Sprintf(" and %d more", rest)
 		}
 	}
-	return fmt.Errorf("%w: %q%s", definition.ErrUnknownTopic, name, text)
+	return fmt.Errorf("%w: %q%s", ErrUnknownTopic, name, text)
 }
 
 // distanceOf counts the bytes to type differently (Levenshtein's distance).

@@ -9,7 +9,6 @@ import (
 	"github.com/slotmq/go-rmq/inspector/internal/ask"
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/protocol/byhand"
-	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/internal/protocol/script"
 	"github.com/slotmq/go-rmq/internal/record"
 	"github.com/slotmq/go-rmq/message"
@@ -67,8 +66,8 @@ func (h *Steps) TellRequeued(ctx context.Context, t ask.Topic, priority int64) f
 			if t.Kind.Timed() {
 				continue
 			}
-			items[n].Score = max(priority, limits.Retries+1)
-			if at := scores.Val(); n < len(at) && at[n] > limits.Retries {
+			items[n].Score = max(priority, message.MaxRetries+1)
+			if at := scores.Val(); n < len(at) && at[n] > message.MaxRetries {
 				items[n].Score = int64(at[n])
 			}
 		}

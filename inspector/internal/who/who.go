@@ -15,12 +15,12 @@ import (
 	"github.com/slotmq/go-rmq/internal/protocol"
 	"github.com/slotmq/go-rmq/internal/protocol/byhand"
 	"github.com/slotmq/go-rmq/internal/protocol/definition"
-	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/internal/protocol/score"
 	"github.com/slotmq/go-rmq/internal/protocol/script"
 	"github.com/slotmq/go-rmq/internal/servers/cluster"
 	"github.com/slotmq/go-rmq/internal/sharing/keeper"
 	"github.com/slotmq/go-rmq/internal/sharing/share"
+	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/slots"
 )
 
@@ -208,7 +208,7 @@ func (w *Who) Look(ctx context.Context, t ask.Topic) (s Seen, err error) {
 func FirstOf(t ask.Topic, c *byhand.Counts) (next time.Time, priority int64, overdue time.Duration) {
 	next = c.NextRetry
 	switch first := time.UnixMilli(c.Next); {
-	case c.Next <= limits.Retries: // none, or failed ones only
+	case c.Next <= message.MaxRetries: // none, or failed ones only
 	case !t.Kind.Timed():
 		priority = c.Next
 	case next.IsZero() || first.Before(next):

@@ -11,7 +11,6 @@ import (
 	"github.com/slotmq/go-rmq/internal/text/story"
 	"github.com/slotmq/go-rmq/internal/text/wire"
 	"github.com/slotmq/go-rmq/internal/text/words"
-	"github.com/slotmq/go-rmq/internal/upkeep/plan"
 	"github.com/slotmq/go-rmq/message"
 )
 
@@ -62,7 +61,7 @@ type planning struct {
 
 func (p *planning) check(_ context.Context, c *frame.Call) (err error) {
 	var known bool
-	if p.Missed, known = plan.ParseMissed(p.missed); !known {
+	if p.Missed, known = message.ParseMissed(p.missed); !known {
 		return frame.Misused("--missed is %q; it must be %s", p.missed, words.Alternatives(missedNames))
 	}
 	p.Name, p.From, p.Until = c.Args[1], p.from.Time, p.until.Time

@@ -11,7 +11,6 @@ package definition
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -39,9 +38,6 @@ type Sharing struct {
 	// other for dead just as if they mixed the ways. Empty while it is not known.
 	Tree string
 }
-
-// ErrUnknownTopic is found in the errors about a topic that nobody has defined: no program has sent to it or listened to it.
-var ErrUnknownTopic = errors.New("no such topic")
 
 // Full fills in the zero fields of a topic, as they are for a new one.
 func Full(t message.Topic) message.Topic {

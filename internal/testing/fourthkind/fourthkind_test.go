@@ -35,11 +35,11 @@ type Latest struct {
 func (Latest) sealed() {}
 `},
 		{"\treturn Common{}, false\n", "\tif m, ok := m.(Latest); ok {\n\t\treturn Common{m.Content, m.SlotBasis, m.Unique, m.TTL, m.Headers}, true\n\t}\n\treturn Common{}, false\n"},
+		{"\treturn nil // and not m", "\tif m, ok := m.(Latest); ok {\n\t\tm.Content, m.SlotBasis, m.Unique, m.TTL, m.Headers = c.Content, c.SlotBasis, c.Unique, c.TTL, c.Headers\n\t\treturn m\n\t}\n\treturn nil // and not m"},
 	},
 	"internal/checked/message.go": {
-		{"\tcase message.FixedTime:\n\t\tc.Kind", "\tcase message.Latest:\n\t\tc.Kind, c.Value, c.FromNow, err = message.KindLatest, ceilMillis(m.In), true, span(\"In\", m.In)\n\tcase message.FixedTime:\n\t\tc.Kind"},
+		{"\tcase message.FixedTime:\n", "\tcase message.Latest:\n\t\tc.Kind, c.Value, c.FromNow, err = message.KindLatest, ceilMillis(m.In), true, span(\"In\", m.In)\n\tcase message.FixedTime:\n"},
 		{"\tcase message.KindFixedTime:\n", "\tcase message.KindLatest:\n\t\tm = message.Latest{In: span}\n\tcase message.KindFixedTime:\n"},
-		{"\treturn nil // and not m", "\tif m, ok := m.(message.Latest); ok {\n\t\tm.Content, m.SlotBasis, m.Unique, m.TTL, m.Headers = c.Content, c.SlotBasis, c.Unique, c.TTL, c.Headers\n\t\treturn m\n\t}\n\treturn nil // and not m"},
 	},
 	"rmq/message.go": {
 		{"type FixedTime = message.FixedTime\n", "type FixedTime = message.FixedTime\n\ntype Latest = message.Latest\n\nconst KindLatest = message.KindLatest\n"},

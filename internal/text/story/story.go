@@ -6,9 +6,9 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/protocol"
-	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/internal/text/humantime"
 	"github.com/slotmq/go-rmq/internal/text/words"
+	"github.com/slotmq/go-rmq/message"
 )
 
 // Line is one thing that is known.
@@ -169,4 +169,4 @@ func Until(t, now time.Time) string {
 }
 
 // OfAll says which of all deliveries one is.
-func OfAll(attempt int) string { return fmt.Sprintf("attempt %d of %d", attempt, limits.Retries+1) }
+func OfAll(attempt int) string { return fmt.Sprintf("attempt %d of %d", attempt, message.MaxRetries+1) }

@@ -9,16 +9,6 @@ import (
 // late is by how much a time may be over and still be sent with MissedSkip.
 const late = time.Minute
 
-// ParseMissed returns the Missed with a name. It is MissedOnce for one that is not known.
-func ParseMissed(name string) (message.Missed, bool) {
-	for _, m := range []message.Missed{message.MissedOnce, message.MissedSkip} {
-		if m.String() == name {
-			return m, true
-		}
-	}
-	return message.MissedOnce, false
-}
-
 // Due says what to do at now about the time that is planned next. at is the time to send; it is the
 // zero time if nothing is due yet, or if all that is due is left out. next is the time to plan then;
 // it is the zero time if the rule is over. What is sent makes up for all other times that have passed.

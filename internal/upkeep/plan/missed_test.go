@@ -9,20 +9,6 @@ import (
 	"github.com/slotmq/go-rmq/message"
 )
 
-func TestParseMissed(t *testing.T) {
-	t.Parallel()
-	for name, want := range map[string]message.Missed{"once": message.MissedOnce, "skip": message.MissedSkip} {
-		if read, known := ParseMissed(name); read != want || !known {
-			t.Errorf("%q is read as %v", name, read)
-		}
-	}
-	for _, name := range []string{"", "Once", "Missed(2)"} {
-		if read, known := ParseMissed(name); known || read != message.MissedOnce {
-			t.Errorf("%q is %v", name, read)
-		}
-	}
-}
-
 func TestDue(t *testing.T) {
 	t.Parallel()
 	const s, min, hour = time.Second, time.Minute, time.Hour

@@ -94,7 +94,7 @@ func (s *stored) open(name string) (*Rule, error) {
 	}
 	if s.Missed != "" {
 		var known bool
-		if m.Missed, known = ParseMissed(s.Missed); !known {
+		if m.Missed, known = message.ParseMissed(s.Missed); !known {
 			return nil, checked.Invalid("Missed", checked.Quote(s.Missed), "once or skip")
 		}
 	}

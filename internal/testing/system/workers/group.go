@@ -11,11 +11,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/slotmq/go-rmq/internal/protocol/limits"
 	"github.com/slotmq/go-rmq/internal/testing/await"
 	"github.com/slotmq/go-rmq/internal/testing/must"
 	"github.com/slotmq/go-rmq/internal/testing/proctest"
 	"github.com/slotmq/go-rmq/internal/testing/servertest"
+	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/rmq"
 )
 
@@ -166,7 +166,7 @@ const leaseMargin = 500 * time.Millisecond
 func (c *Group) Check() proctest.Report {
 	c.T.Helper()
 	r := proctest.Check(c.Events(), c.Sent, proctest.Rules{
-		MaxAttempts: limits.Retries + 1, Dead: c.Dead, Basis: basisOf,
+		MaxAttempts: message.MaxRetries + 1, Dead: c.Dead, Basis: basisOf,
 		Lease: c.Job.Lease, Margin: leaseMargin, Session: c.Job.Session, Coasts: c.Job.Coast, Hung: 2 * c.Job.Timeout,
 	})
 	for _, f := range r.Faults {

@@ -35,7 +35,7 @@ func Of(err error, stopping bool) *Problem {
 		return about(Shorten(field.Field), field.Value, field.Limit, New("invalid", "%s", Plain(field)))
 	case is(err, poll.ErrReceipt):
 		return Invalid("receipt", "another text", "the receipt of a take, whole and unchanged")
-	case is(err, inspector.ErrUnknownTopic):
+	case is(err, inspector.ErrUnknownTopic, poll.ErrUnknownTopic):
 		return UnknownTopic(Plain(err))
 	case is(err, message.ErrTopicConflict, poll.ErrZooKeeper, inspector.ErrNotWaiting, inspector.ErrSeveral):
 		return New("conflict", "%s", Plain(err))

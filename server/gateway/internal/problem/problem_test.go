@@ -16,7 +16,7 @@ import (
 func TestErrorsOfTheLibrary(t *testing.T) {
 	t.Parallel()
 	for status, all := range map[int][]error{
-		404: {inspector.ErrUnknownTopic},
+		404: {inspector.ErrUnknownTopic, poll.ErrUnknownTopic},
 		409: {message.ErrTopicConflict, poll.ErrZooKeeper, inspector.ErrNotWaiting, inspector.ErrSeveral},
 		422: {poll.ErrReceipt, &message.InvalidError{Field: "Topic.Name", Value: "empty", Limit: "1 to 200 bytes"}},
 		429: {producer.ErrQueueFull, poll.ErrTooMany},

@@ -7,7 +7,6 @@ import (
 
 	"github.com/slotmq/go-rmq/inspector"
 	"github.com/slotmq/go-rmq/internal/text/humantime"
-	"github.com/slotmq/go-rmq/internal/upkeep/plan"
 	"github.com/slotmq/go-rmq/journal/recovery"
 	"github.com/slotmq/go-rmq/message"
 	"github.com/slotmq/go-rmq/server/gateway/internal/problem"
@@ -123,7 +122,7 @@ func (p Plan) Recurring(name string) (m message.Recurring, err error) {
 	}
 	if p.Missed != "" {
 		var known bool
-		if m.Missed, known = plan.ParseMissed(p.Missed); !known {
+		if m.Missed, known = message.ParseMissed(p.Missed); !known {
 			return m, problem.Invalid("missed", strconv.Quote(p.Missed), "once or skip")
 		}
 	}
