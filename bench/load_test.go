@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A send that takes long holds up nobody's: the first one here waits for all others.
+// A send that takes long holds up no other: the first one here waits for all others.
 func TestPlay(t *testing.T) {
 	t.Parallel()
 	const n = 20

@@ -93,7 +93,7 @@ func (w *worked) waits(end time.Duration, counts func(i int) bool) (all latencie
 	return all
 }
 
-// free tells of each message whether no other one of its entity waited or ran when it was to be sent.
+// free says of each message whether no other one of its entity waited or ran when it was to be sent.
 func (w *worked) free() []bool {
 	all, over := make([]bool, len(w.pieces)), make([]time.Duration, w.entities())
 	for i, one := range w.pieces {

@@ -89,7 +89,7 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// Two handlers of an entity at once are an error, and so is a message that nobody has.
+// Two handlers of an entity at once are an error, and so is a message that is nowhere.
 func TestTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	p := workPlan{names: []string{"a"}, pieces: make([]piece, 2)}

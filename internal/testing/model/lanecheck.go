@@ -51,7 +51,7 @@ func (w *laneWorld) check() {
 	}
 }
 
-// there tells whether a copy of the last send is in Redis.
+// there reports whether a copy of the last send is in Redis.
 func (w *laneWorld) there(c int) bool {
 	for _, p := range []*copies{&w.Store, &w.Prepare, &w.Retry} {
 		if p.Left[c] > 0 && p.Send[c] == w.Sent[c] {
@@ -71,7 +71,7 @@ func (w *laneWorld) remember() {
 	}
 }
 
-// goBack makes Redis what it was so many changes ago. What it forgot is owed by nobody.
+// goBack makes Redis what it was so many changes ago. What it forgot is owed no more.
 func (w *laneWorld) goBack(changes int) {
 	w.history = w.history[:len(w.history)-changes] // and what it forgot it never knows again
 	w.laneRedis = w.history[len(w.history)-1]

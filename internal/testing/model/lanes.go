@@ -142,14 +142,14 @@ func (w *laneWorld) violated() string { return w.violation }
 
 func (s *laneState) id(i int) id { return idOf(i, s.Workers[i].Incarnation) }
 
-// lives tells whether the process with this id runs.
+// lives reports whether the process with this id runs.
 func (s *laneState) lives(who id) bool {
 	return who != 0 && s.Workers[who.worker()].Up && s.id(who.worker()) == who
 }
 
 func (k *laneWorker) holds() bool { return k.Lanes != [laneContents]lane{} }
 
-// all tells whether every lane of k is one of these, or empty.
+// all reports whether every lane of k is one of these, or empty.
 func (k *laneWorker) all(of ...lane) bool {
 	for _, l := range k.Lanes {
 		known := l == noLane
@@ -168,7 +168,7 @@ func (k *laneWorker) drop() {
 	k.Lanes, k.Under, k.Send = [laneContents]lane{}, [laneContents]int8{}, [laneContents]int8{}
 }
 
-// keepsLease tells whether the holder lives, and trusts its lease.
+// keepsLease reports whether the holder lives, and trusts its lease.
 func (w *laneWorld) keepsLease() bool {
 	if !w.lives(w.Holder) {
 		return false

@@ -27,7 +27,7 @@ type LaneTrace struct {
 	steps     []step
 }
 
-// WalkLanes takes the n-th random walk of a seed, and then a drain. It tells how many steps both took.
+// WalkLanes takes the n-th random walk of a seed, and then a drain. It returns how many steps both took.
 func WalkLanes(o LaneOptions, seed, n uint64) (steps, drained int, found *LaneTrace) {
 	r := rand.New(rand.NewPCG(seed, n))
 	w := startLanes(&o)
@@ -139,7 +139,7 @@ func (t *LaneTrace) String() string {
 func (t *LaneTrace) Name() string { return nameOf(t.Violation) }
 
 // SearchLanes visits the states within the bounds of o breadth first, until something is violated or limit
-// states are known. Of every so many new states one is drained; it tells how many were.
+// states are known. Of every so many new states one is drained; it returns how many were.
 func SearchLanes(o LaneOptions, limit, every int) (found Found, drains int, trace *LaneTrace) {
 	w := startLanes(&o)
 	found, steps := explore(w, limit, func(n int) {
